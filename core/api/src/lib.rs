@@ -25,5 +25,5 @@ pub mod render;
 pub mod request;
 pub mod rfc3339;
 pub mod scalar;
-mod texts;
+mod shared;
 pub mod v1alpha1;

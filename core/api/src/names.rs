@@ -15,7 +15,7 @@ use seaworthy_model::id::{ComponentId, Interned, MachineId, Named, NamedId, Stor
 use seaworthy_model::machine::ComponentStatus;
 
 use crate::render::recent::RecentlyWritten;
-use crate::texts::Texts;
+use crate::shared::{Lists, Texts};
 use crate::v1alpha1;
 
 /// The most names that one host may bring which no object has: several times what it may report at once. A host whose
@@ -44,6 +44,8 @@ pub struct Names {
     pub(crate) lists_written: RecentlyWritten,
     /// What machines have in common besides names.
     pub(crate) texts: Texts,
+    /// Their lists of components.
+    pub(crate) lists: Lists<ComponentStatus>,
 }
 
 /// The results for the last few shared values, by identity: while a value is kept here, its place in memory means no

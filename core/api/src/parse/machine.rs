@@ -14,7 +14,7 @@ use super::metadata::{MetadataError, metadata};
 use super::{node_attributes, status, text};
 use crate::names::Names;
 use crate::object::Machine;
-use crate::texts::Texts;
+use crate::shared::Texts;
 use crate::v1alpha1;
 
 /// Reads a Machine.

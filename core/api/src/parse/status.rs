@@ -37,14 +37,15 @@ pub fn machine_status(status: &v1alpha1::MachineStatus, names: &mut Names) -> Ma
     }
 }
 
-/// Reads the recorded components. Most machines of a fleet have the same list: the last results are cached.
+/// Reads the recorded components. Most machines of a fleet have the same list and share it; where even what is read is shared,
+/// it is read once.
 fn component_statuses(list: &Arc<[v1alpha1::ComponentStatus]>, names: &mut Names) -> Arc<[ComponentStatus]> {
     if let Some(known) = names.component_lists.get(list) {
         return known;
     }
     let named = list.iter().filter(|component| !component.name.is_empty());
     let read = named.map(|component| component_status(component, names)).collect();
-    let read: Arc<[ComponentStatus]> = in_order(read, |component| component.component).into();
+    let read = names.lists.share(in_order(read, |component| component.component));
     names.component_lists.put(Arc::clone(list), Arc::clone(&read));
     read
 }

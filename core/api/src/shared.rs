@@ -1,9 +1,7 @@
-//! Texts that many objects have in common: each is kept in memory once.
+//! What many objects have in common: texts and lists that are kept in memory once.
 
-use std::collections::HashSet;
+use std::collections::BTreeSet;
 use std::sync::Arc;
-
-use rustc_hash::FxBuildHasher;
 
 /// The most texts that are remembered, among them all that a large fleet has in common. Those that only one object has make
 /// the table forget everything now and then; then some texts are kept twice.
@@ -11,7 +9,7 @@ const TEXTS_MAX: usize = 4_096;
 
 /// The texts that were seen lately.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Texts(HashSet<Arc<str>, FxBuildHasher>);
+pub(crate) struct Texts(BTreeSet<Arc<str>>);
 
 impl Texts {
     /// The text, shared with other objects that have it.
@@ -33,6 +31,32 @@ impl Texts {
     }
 }
 
+/// The last few lists that differ: a fleet that is being changed has some two or three.
+#[derive(Clone, Debug)]
+pub(crate) struct Lists<T> {
+    kept: [Option<Arc<[T]>>; 4],
+    next: usize,
+}
+
+impl<T> Default for Lists<T> {
+    fn default() -> Self {
+        Self { kept: [const { None }; 4], next: 0 }
+    }
+}
+
+impl<T: PartialEq> Lists<T> {
+    /// The list, shared with other objects that have it.
+    pub(crate) fn share(&mut self, list: Vec<T>) -> Arc<[T]> {
+        if let Some(known) = self.kept.iter().flatten().find(|known| ***known == *list) {
+            return Arc::clone(known);
+        }
+        let list: Arc<[T]> = list.into();
+        self.kept[self.next] = Some(Arc::clone(&list));
+        self.next = (self.next + 1) % self.kept.len();
+        list
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -44,6 +68,16 @@ mod tests {
         assert!(Arc::ptr_eq(&first, &texts.share("rack-1")));
         assert!(Arc::ptr_eq(&first, &texts.share_any(Some(&Arc::from("rack-1")))));
         assert_eq!((&*texts.share("rack-2"), &*texts.share_any(None)), ("rack-2", ""));
+    }
+
+    #[test]
+    fn equal_lists_are_one_while_few_differ() {
+        let mut lists = Lists::default();
+        let first = lists.share(vec![1, 2]);
+        assert!((1..4).all(|other| *lists.share(vec![other]) == [other]));
+        assert!(Arc::ptr_eq(&first, &lists.share(vec![1, 2])));
+        lists.share(vec![9]);
+        assert!(!Arc::ptr_eq(&first, &lists.share(vec![1, 2])), "it was the oldest of five");
     }
 
     #[test]
