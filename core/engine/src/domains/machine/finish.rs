@@ -15,6 +15,7 @@ use seaworthy_model::machine::{FailedRelease, Installed};
 use seaworthy_model::report::{Blocker, Subject};
 use seaworthy_model::time::Timestamp;
 
+use super::observe::share_host_key;
 use super::{identity, node};
 use crate::rows::machine::{Failure, Machine, key};
 use crate::rows::repairs::Part;
@@ -319,6 +320,7 @@ fn settle_facts(
         facts.components = known.components;
     }
     machine.host.facts = Some(facts);
+    share_host_key(machine);
 }
 
 /// The host has seen a newer operator, so our fence did not reach it: it counts as not read, and as unreachable.

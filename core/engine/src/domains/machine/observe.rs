@@ -15,6 +15,22 @@ use crate::runtime::queue::Priority;
 use crate::runtime::retry::Retry;
 use crate::world::World;
 
+/// The recorded host key and the reported one nearly always are the same: they are kept once.
+pub(super) fn share_host_key(machine: &mut Machine) {
+    let identity = machine.object.as_ref().and_then(|object| object.status.identity.as_ref());
+    let recorded = identity.and_then(|identity| identity.host_key.as_ref());
+    if let (Some(recorded), Some(facts)) = (recorded, &mut machine.host.facts)
+        && facts.host_key.as_ref() == Some(recorded)
+    {
+        facts.host_key = Some(Arc::clone(recorded));
+    }
+}
+
+fn replace(machine: &mut Machine, object: Option<Box<MachineObject>>) {
+    machine.object = object.map(|object| *object);
+    share_host_key(machine);
+}
+
 pub(crate) fn observe(world: &mut World, id: MachineId, object: Option<Box<MachineObject>>) {
     world.ensure_machine(id);
     let store = world.stores.of(Subject::Machine(id));
@@ -84,7 +100,7 @@ pub(crate) fn observe(world: &mut World, id: MachineId, object: Option<Box<Machi
         machine.progress.contact.stale |= leaves;
         machine.progress.writes.see(newest_seen, version);
         machine.sets = sets;
-        machine.object = object.map(|object| *object);
+        replace(machine, object);
     });
     // No requeue while an action is in flight: its end requeues the machine.
     if world.machine(id).progress.writes.action.is_none() {
