@@ -468,3 +468,13 @@ fn who_waits_for_its_turn_says_so() {
         assert_eq!(blocker, Some(Blocker::AwaitingGrant), "machine {id}");
     }
 }
+
+/// The record lists no more machines than it can. Who waits for that is told so, and not that the budget is free.
+#[test]
+fn a_full_record_is_told_as_the_limit() {
+    let mut fixture = Fixture::on_web_1(1_100, 1_100);
+    fixture.upgrade();
+    fixture.until_at_work(512);
+    let told = fixture.engine.world().blocker(Subject::PackageVersion);
+    assert_eq!(told, Some(Blocker::MaxUnavailable { occupied: 1_024, limit: 1_024 }));
+}

@@ -159,17 +159,8 @@ impl Step<'_> {
                 }
                 draft.wait(state.counts.without_room(self.world.failures_max()));
             }
-            Wave::NoUnit => {
-                let (failed, limit) = (self.world.failed(), self.world.slots());
-                if failed >= limit {
-                    // Each failed machine keeps its unit, so none comes back until a person has corrected something.
-                    plan.standstill = Standstill::Stopped(FleetReason::TooManyFailures);
-                    return draft.wait(Blocker::TooManyFailures { failed, limit });
-                }
-                let (occupied, laned) = (self.world.occupied(), self.world.laned());
-                let occupied = if occupied < limit { laned } else { occupied };
-                draft.wait(Blocker::MaxUnavailable { occupied, limit });
-            }
+            Wave::NoUnit => self.wait_for_unit(draft, plan),
+            Wave::Listed(limit) => draft.wait(Blocker::MaxUnavailable { occupied: limit, limit }),
             Wave::Nobody => {
                 let Some(blocker) = plan.room.take_kept_back() else { return };
                 if let Some(reason) = standstill::reason_of(blocker) {
@@ -178,6 +169,18 @@ impl Step<'_> {
                 draft.wait(blocker);
             }
         }
+    }
+
+    fn wait_for_unit(self, draft: &mut Draft<'_>, plan: &mut Plan) {
+        let (failed, limit) = (self.world.failed(), self.world.slots());
+        if failed >= limit {
+            // Each failed machine keeps its unit, so none comes back until a person has corrected something.
+            plan.standstill = Standstill::Stopped(FleetReason::TooManyFailures);
+            return draft.wait(Blocker::TooManyFailures { failed, limit });
+        }
+        let (occupied, laned) = (self.world.occupied(), self.world.laned());
+        let occupied = if occupied < limit { laned } else { occupied };
+        draft.wait(Blocker::MaxUnavailable { occupied, limit });
     }
 }
 

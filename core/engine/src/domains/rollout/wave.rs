@@ -39,6 +39,8 @@ pub(super) enum Wave {
     TooSmall,
     /// There is no room in the budget, nor in the repair lane for machines that are out of service.
     NoUnit,
+    /// As many machines are at work as the record can list: so many.
+    Listed(u32),
     /// So many machines are at work that all of them together may already exceed `maxFailures`.
     NoFailureLeft,
     /// Nobody could be granted.
@@ -162,7 +164,9 @@ pub(super) fn next_wave(
     }
     let shared = world.shared_drains((index, state), record, &room.drained);
     let free = room.free(idle).saturating_add(u32::try_from(shared.len()).unwrap_or(u32::MAX));
-    if unlisted == 0 || free == 0 {
+    if unlisted == 0 {
+        return Wave::Listed(listed);
+    } else if free == 0 {
         return Wave::NoUnit;
     }
     let full = (world.slots() / WAVE_PART).max(1);
