@@ -151,6 +151,12 @@ impl Engine {
         domains::refusal(&self.world, owner, component)
     }
 
+    /// How many machines a change of a component of an owner reaches, and the limit, if a person has to confirm so many.
+    #[must_use]
+    pub fn reach(&self, owner: Owner, component: ComponentId) -> Option<FleetDetail> {
+        domains::reach(&self.world, owner, component)
+    }
+
     /// Whether a `reconcile` at this moment could decide anything: a fact arrived or a resource became free since the
     /// last one, or that one reached its limits. If not, the next one may wait until the time that the last one named.
     #[must_use]

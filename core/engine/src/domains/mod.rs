@@ -28,7 +28,7 @@ use crate::world::World;
 use draft::{Draft, Order};
 use leadership::Reset;
 
-pub(crate) use rollout::refusal;
+pub(crate) use rollout::{reach, refusal};
 
 /// What has to happen to every domain at once.
 struct Domain {

@@ -56,6 +56,9 @@ struct Planned {
     /// Why it would not be rolled out.
     #[serde(skip_serializing_if = "Option::is_none")]
     refused: Option<String>,
+    /// Why it would not begin before a person confirms it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    unconfirmed: Option<String>,
     #[serde(flatten)]
     batches: Batches,
     /// Whether the machines of each batch are known. They are drawn when a set or a canary is created.
@@ -149,10 +152,13 @@ fn outlook(mut picture: Picture, mut subject: Subject) -> Result<Vec<Planned>, P
             () if refused.is_some() => Batches::default(),
             () => batches(&picture, owner, (&subject, setting), pick.as_ref()),
         };
+        let reach = picture.component(&setting.name).and_then(|id| picture.engine().reach(owner, id));
+        let unconfirmed = reach.filter(|_| refused.is_none());
         Planned {
             component: setting.name.clone(),
             to: setting.version.clone().unwrap_or_else(|| "nothing".to_owned()),
             refused,
+            unconfirmed: unconfirmed.map(|reach| told(FleetReason::ConfirmationNeeded, Some(reach))),
             batches,
             is_drawn: subject.uid.is_some(),
             is_paused: picture.world().is_owner_paused(owner),

@@ -7,6 +7,14 @@ use seaworthy_model::package_version::FleetReason;
 
 use super::Step;
 use crate::rows::machine::Machine;
+use crate::rows::set::Owner;
+use crate::world::World;
+
+/// How many machines a change of a component of an owner reaches, if so many need the confirmation of a person.
+pub(crate) fn reach(world: &World, owner: Owner, component: ComponentId) -> Option<FleetDetail> {
+    let object = world.charter(owner)?;
+    Step { world, owner, object }.reach_of(component)
+}
 
 impl Step<'_> {
     /// Why a change of a component does not begin: it reaches too many machines, and nobody has confirmed it.
@@ -22,11 +30,14 @@ impl Step<'_> {
             let known = index.map(|index| &self.world.fleet.rollouts[index]);
             known.is_none_or(|state| state.superseded || self.has_many_more(state))
         };
-        components.iter().map(|setting| setting.component).filter(|one| is_new(*one)).find_map(|component| {
-            let (machines, limit) = self.beyond(component)?;
-            let component = self.world.name_of_component(component);
-            Some(FleetDetail::Reach { component, machines, limit })
-        })
+        let mut new = components.iter().map(|setting| setting.component).filter(|one| is_new(*one));
+        new.find_map(|component| self.reach_of(component))
+    }
+
+    fn reach_of(self, component: ComponentId) -> Option<FleetDetail> {
+        let (machines, limit) = self.beyond(component)?;
+        let component = self.world.name_of_component(component);
+        Some(FleetDetail::Reach { component, machines, limit })
     }
 
     /// How many machines a change of a component reaches, and how many may be reached without a confirmation, if it is more.

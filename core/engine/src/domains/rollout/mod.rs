@@ -46,6 +46,7 @@ use crate::runtime::retry::Terms;
 use crate::world::World;
 use crate::world::index::skew::Plan as Order;
 
+pub(crate) use confirmation::reach;
 pub(super) use observe::{observe, observe_set};
 pub(crate) use skew::refusal;
 

@@ -184,6 +184,21 @@ fn a_version_that_does_not_exist_is_refused() {
     assert_eq!(of("2.0.0").as_deref(), Some("there is no MachineComponent webd-2.0.0"));
 }
 
+/// Of ten machines, the set decides about four.
+#[test]
+fn a_change_that_reaches_too_many_waits_for_a_confirmation() {
+    let of = |limit: u32| {
+        let mut live = live();
+        live.spec.strategy = Some(read_as(json!({ "confirmAbove": limit })));
+        upgrade(&live, "1.2.0", cluster(&pools(), vec![of_set(blue("blue", 0))]))
+    };
+    assert_eq!(of(6).unconfirmed, None);
+    let planned = of(5);
+    let why = planned.unconfirmed.as_ref().unwrap();
+    assert!(why.starts_with("ConfirmationNeeded: ") && why.contains("webd reaches 6 machines"), "{why}");
+    assert!(words::in_words(&[planned]).contains("  it waits for `seaworthy rollout confirm`: "));
+}
+
 /// In the words of the operator.
 #[test]
 fn a_version_that_breaks_a_rule_is_refused() {

@@ -63,6 +63,9 @@ fn change(planned: &Planned) -> String {
             "{component} {to}: {changing} machines change, {unchanged} have it, {pinned} pin it{others}\n"
         )
     };
+    if let Some(why) = &planned.unconfirmed {
+        text.push_str(&format!("  it waits for `seaworthy rollout confirm`: {why}\n"));
+    }
     if !planned.is_drawn && !is_open && changing > 0 {
         let what = if planned.pick.is_some() { "canary" } else { "set" };
         text.push_str(&format!("  which of them come first is drawn when the {what} is created\n"));
