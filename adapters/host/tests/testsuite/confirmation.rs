@@ -1,6 +1,5 @@
 //! Releases that have to be confirmed: who may confirm what, and until when.
 
-use std::fs;
 use std::time::Duration;
 
 use seaworthy_api::host::wire::{Answer, Change, Command, Fence, Operation, Reply};
@@ -12,17 +11,9 @@ use seaworthy_model::id::Uid;
 
 use crate::world::artefacts::{Artefacts, GUARDED, NEW, OLD, SICK, WITHIN};
 use crate::world::judge::{assert_whole, confirm, facts, lapse};
-use crate::world::{World, apply, fence, operation_id, request, scratch};
-
+use crate::world::{World, apply, fence, operation_id, request};
 fn new_host(name: &str) -> (World, Artefacts) {
-    let base = scratch(name);
-    (World::make(&base, &base.join("volatile")), Artefacts::serve())
-}
-
-fn end(world: World) {
-    let base = world.base.clone();
-    drop(world);
-    fs::remove_dir_all(base).unwrap();
+    (World::new(name), Artefacts::serve())
 }
 
 fn state(reply: Reply) -> OperationState {
@@ -58,7 +49,7 @@ fn what_waits_is_reported_and_keeps_everything_else_out() {
     assert_eq!(resumed, Some(operation_id(2)));
     let status = world.handle(&request(6, Command::Status(operation_id(2))));
     assert_eq!(state(status), OperationState::Unconfirmed, "nothing confirms it by itself");
-    end(world);
+    world.end();
 }
 
 #[test]
@@ -74,7 +65,7 @@ fn a_confirmation_ends_it_and_is_answered_again() {
     assert_whole(&world, Some(GUARDED), &[OLD], "confirmed, and the alarm rang");
     // What changes nothing needs no confirmation.
     assert_eq!(state(world.handle(&apply(artefacts.install(5, GUARDED)))), OperationState::Succeeded);
-    end(world);
+    world.end();
 }
 
 #[test]
@@ -91,7 +82,7 @@ fn what_is_not_confirmed_in_time_is_taken_back() {
     // Neither is another that failed confirmed afterwards.
     assert_eq!(cause(world.handle(&apply(artefacts.install(6, SICK)))), CauseKind::ProbeFailed);
     assert_eq!(cause(confirm(&world, 7, operation_id(6), &Unobserved)), CauseKind::ProbeFailed);
-    end(world);
+    world.end();
 }
 
 #[test]
@@ -100,7 +91,7 @@ fn who_comes_too_late_before_the_alarm_rang_confirms_nothing() {
     world.units(&Unobserved).pass(Duration::from_secs(WITHIN.into()));
     assert_eq!(cause(confirm(&world, 3, operation_id(2), &Unobserved)), CauseKind::NotConfirmed);
     assert_whole(&world, Some(OLD), &[GUARDED], "too late");
-    end(world);
+    world.end();
 }
 
 #[test]
@@ -115,7 +106,7 @@ fn a_boot_begins_the_time_anew_and_once() {
     world.with_host(&units, &Unobserved, |host| host.execute(operation_id(2))).unwrap();
     lapse(&world, operation_id(2), &Unobserved);
     assert_whole(&world, Some(OLD), &[GUARDED], "lapsed after a boot");
-    end(world);
+    world.end();
 }
 
 #[test]
@@ -135,7 +126,7 @@ fn only_the_owner_confirms_and_only_what_was_ordered() {
     assert_eq!(state(confirm(&world, 4, operation_id(1), &Unobserved)), OperationState::Succeeded);
     let status = world.handle(&request(5, Command::Status(id)));
     assert_eq!(state(status), OperationState::Unconfirmed);
-    end(world);
+    world.end();
 }
 
 #[test]
@@ -148,7 +139,7 @@ fn what_nothing_would_take_back_does_not_stay() {
     let reply = world.with_host(&units, &Unobserved, |host| host.handle(&order));
     assert_eq!(cause(reply), CauseKind::HostFailed);
     assert_whole(&world, Some(OLD), &[GUARDED], "no alarm");
-    end(world);
+    world.end();
 }
 
 #[test]
@@ -164,5 +155,5 @@ fn a_confirmation_that_makes_no_sense_is_refused() {
     assert_eq!(order(|content| content.confirm = Some(Confirm { within_seconds: 9 })), invalid);
     assert_eq!(order(|content| content.confirm = Some(Confirm { within_seconds: 3601 })), invalid);
     assert_eq!(order(|content| content.rollback = Rollback::Unsafe), invalid);
-    end(world);
+    world.end();
 }

@@ -35,12 +35,6 @@ fn succeed(reply: Reply) {
     assert_eq!(facts(reply).operation.unwrap().state, OperationState::Succeeded);
 }
 
-fn end(world: World) {
-    let base = world.base.clone();
-    drop(world);
-    fs::remove_dir_all(base).unwrap();
-}
-
 /// The artefact of the new edition, which is served.
 fn artefact(artefacts: &Artefacts) -> Artefact {
     artefacts.recipe(NEW).artefact.unwrap()
@@ -79,7 +73,7 @@ fn what_was_fetched_is_installed_without_a_server() {
     succeed(world.handle(&apply(new)));
     assert_whole(&world, Some(NEW), &[OLD], "installed");
     assert_eq!(kept(&world), [""; 0], "it takes no room twice");
-    end(world);
+    world.end();
 }
 
 #[test]
@@ -102,7 +96,7 @@ fn what_cannot_be_fetched_leaves_nothing() {
     let told = cause(world.handle(&fetch(5, Artefact { url: "file:///etc/shadow".into(), ..wanted })));
     assert_eq!(told.kind, CauseKind::OperationInvalid);
     assert_whole(&world, Some(OLD), &[NEW], "untouched");
-    end(world);
+    world.end();
 }
 
 #[test]
@@ -118,7 +112,7 @@ fn a_damaged_artefact_is_fetched_again() {
     std::os::unix::fs::symlink("/etc/machine-id", &place).unwrap();
     install(&world, &artefacts, 4);
     assert_whole(&world, Some(NEW), &[OLD], "fetched by the operation");
-    end(world);
+    world.end();
 }
 
 #[test]
@@ -133,7 +127,7 @@ fn one_artefact_is_kept_until_an_operation_has_ended_or_the_host_is_given_up() {
     facts(world.handle(&fetch(5, second)));
     facts(world.handle(&request(6, Command::Disown)));
     assert_eq!(kept(&world), [""; 0]);
-    end(world);
+    world.end();
 }
 
 #[test]
@@ -150,7 +144,7 @@ fn only_the_owner_has_a_host_fetch_and_in_order() {
     facts(world.handle(&request(7, Command::Disown)));
     assert_eq!(cause(world.handle(&by(fence(8)))).kind, CauseKind::FenceRefused, "nobody's");
     assert_eq!(kept(&world), [""; 0]);
-    end(world);
+    world.end();
 }
 
 #[test]
@@ -168,7 +162,7 @@ fn it_is_not_begun_beside_an_operation_and_keeps_none_from_beginning() {
     succeed(installing.join().unwrap());
     drop(fetching.join().unwrap());
     assert_whole(&world, Some(NEW), &[OLD], "installed");
-    end(world);
+    world.end();
 }
 
 /// Ends the thread at one of its steps.
@@ -203,7 +197,7 @@ fn it_may_be_killed_after_each_of_its_steps() {
         install(&world, &artefacts, 5);
         assert_eq!(kept(&world), [""; 0], "after step {points}");
         assert_whole(&world, Some(NEW), &[OLD], "killed");
-        end(world);
+        world.end();
         if is_over {
             break;
         }

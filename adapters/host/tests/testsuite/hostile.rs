@@ -33,12 +33,6 @@ fn with_archive(artefacts: &Artefacts, archive: &[u8]) -> Recipe {
     NEW.recipe(url, Digest::of(archive))
 }
 
-fn end(world: World) {
-    let base = world.base.clone();
-    drop(world);
-    fs::remove_dir_all(base).unwrap();
-}
-
 fn files() -> Archive {
     Archive::new().file("bin/webd", 0o755, b"x")
 }
@@ -130,7 +124,7 @@ fn archives() {
         let operation = install(sequence, with_archive(&artefacts, &archive));
         assert_refused(&world, sequence, operation, CauseKind::ArchiveRefused, what);
     }
-    end(world);
+    world.end();
 }
 
 /// Archives that say they hold more than anybody may send, and hold next to nothing.
@@ -160,7 +154,7 @@ fn sizes_that_are_only_claimed() {
         let operation = install(sequence, with_archive(&artefacts, &archive));
         assert_refused(&world, sequence, operation, CauseKind::ArchiveRefused, &what);
     }
-    end(world);
+    world.end();
 }
 
 #[test]
@@ -171,7 +165,7 @@ fn more_things_than_one_release_may_have() {
     let operation = install(10, with_archive(&artefacts, &crowd.finish()));
     let detail = assert_refused(&world, 10, operation, CauseKind::ArchiveRefused, "a crowd of files");
     assert!(detail.contains("more than 100000 files"), "{detail}");
-    end(world);
+    world.end();
 }
 
 #[test]
@@ -201,7 +195,7 @@ fn archives_that_lack_what_the_recipe_names() {
         let operation = install(sequence, with_archive(&artefacts, &archive));
         assert_refused(&world, sequence, operation, CauseKind::OperationInvalid, what);
     }
-    end(world);
+    world.end();
 }
 
 #[test]
@@ -228,7 +222,7 @@ fn servers() {
         let detail = assert_refused(&world, sequence, operation, kind, what);
         assert!(detail.contains(&url), "{what}: the cause names the url: {detail}");
     }
-    end(world);
+    world.end();
 }
 
 /// What makes a recipe unacceptable.
@@ -256,7 +250,7 @@ fn programs_and_removals() {
         spoil(&mut recipe);
         assert_refused(&world, sequence, install(sequence, recipe), CauseKind::OperationInvalid, what);
     }
-    end(world);
+    world.end();
 }
 
 #[test]
@@ -283,7 +277,7 @@ fn links() {
         spoil(&mut recipe);
         assert_refused(&world, sequence, install(sequence, recipe), CauseKind::OperationInvalid, what);
     }
-    end(world);
+    world.end();
 }
 
 #[test]
@@ -344,7 +338,7 @@ fn orders() {
     let Change::Install(release) = &mut operation.change else { panic!("not an install") };
     release.recipe.parameters = Arc::default();
     assert_refused(&world, 200, operation, CauseKind::OperationInvalid, "another recipe than promised");
-    end(world);
+    world.end();
 }
 
 #[test]
@@ -369,7 +363,7 @@ fn templates() {
         recipe.content.files[0].template = template.into();
         assert_refused(&world, sequence, install(sequence, recipe), CauseKind::TemplateFailed, what);
     }
-    end(world);
+    world.end();
 }
 
 #[test]
@@ -383,7 +377,7 @@ fn directories_of_others_get_no_links() {
         let detail = assert_refused(&world, 10, operation, CauseKind::HostFailed, &what);
         assert!(detail.contains("usr/local can be written to by others"), "{detail}");
     }
-    end(world);
+    world.end();
 }
 
 /// Links above a path that is to be deleted do not lead root to what is somebody else's.
@@ -421,7 +415,7 @@ fn a_removal_does_not_follow_links() {
     let reply = world.handle(&apply(remove(15)));
     let Answer::Refused(cause) = reply.answer else { panic!("{reply:?}") };
     assert!(cause.detail.contains("written to by others"), "{}", cause.detail);
-    end(world);
+    world.end();
 }
 
 #[test]
@@ -436,5 +430,5 @@ fn what_is_in_the_way_stays() {
     assert_eq!(fs::read_to_string(&place).unwrap(), "somebody's own");
     fs::remove_file(&place).unwrap();
     assert_whole(&world, Some(OLD), &[NEW, SICK], "the old edition");
-    end(world);
+    world.end();
 }

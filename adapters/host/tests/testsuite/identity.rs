@@ -11,17 +11,10 @@ use seaworthy_model::id::Uid;
 use crate::world::authority::Authority;
 use crate::world::identity::{PATH, ask, identity, install, installed, place};
 use crate::world::judge::facts;
-use crate::world::{World, request, scratch};
+use crate::world::{World, request};
 
 fn new_host(name: &str) -> (World, Authority) {
-    let base = scratch(name);
-    (World::make(&base, &base.join("volatile")), Authority::new())
-}
-
-fn end(world: World) {
-    let base = world.base.clone();
-    drop(world);
-    fs::remove_dir_all(base).unwrap();
+    (World::new(name), Authority::new())
 }
 
 fn refusal(world: &World, order: &Request) -> CauseKind {
@@ -52,7 +45,7 @@ fn one_key_waits_until_its_certificate_came() {
     let journal = fs::read_to_string(world.layout().root().join("state/identity.journal")).unwrap();
     let steps = ["keyMade", "certificateInstalled", "keyMade"];
     assert!(journal.lines().zip(steps).all(|(line, step)| line.contains(step)), "{journal}");
-    end(world);
+    world.end();
 }
 
 #[test]
@@ -70,7 +63,7 @@ fn nothing_that_is_said_holds_a_private_key() {
     }
     let record = world.layout().root().join("state/identity.json");
     assert!(!fs::read_to_string(record).unwrap().contains(secret), "it is kept in one place");
-    end(world);
+    world.end();
 }
 
 #[test]
@@ -99,8 +92,8 @@ fn certificates_that_are_not_for_the_key_are_refused() {
         assert!(!place(&world).exists(), "{what}");
     }
     assert!(identity(world.handle(&install(3, good))).certificate.is_some());
-    end(stranger);
-    end(world);
+    stranger.end();
+    world.end();
 }
 
 #[test]
@@ -124,7 +117,7 @@ fn what_is_somebody_elses_is_not_touched() {
     let mut odd = ask(4, None);
     odd.fence.machine_name = "system:masters".into();
     assert_eq!(refusal(&world, &odd), CauseKind::OperationInvalid);
-    end(world);
+    world.end();
 }
 
 #[test]
@@ -139,7 +132,7 @@ fn what_a_power_cut_left_of_a_rotation_is_no_certificate() {
         let asked = identity(world.handle(&ask(1 + torn.len() as u64, None)));
         assert!(asked.certificate.is_none() && asked.pending.is_some(), "{torn:?}");
     }
-    end(world);
+    world.end();
 }
 
 #[test]
@@ -155,5 +148,5 @@ fn orders_about_certificates_are_fenced() {
     let done = facts(world.handle(&install(6, certificate)));
     assert_eq!(done.owner.unwrap().machine, Uid(1));
     assert!(PATH.starts_with('/') && done.identity.unwrap().certificate.is_some());
-    end(world);
+    world.end();
 }

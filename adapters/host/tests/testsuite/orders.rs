@@ -17,17 +17,10 @@ use seaworthy_model::lease::Epoch;
 use crate::world::artefacts::{ANEW, Artefacts, BARE, Edition, NEW, OLD, SICK, UNFIT, install, remove};
 use crate::world::flawed::{Flaw, Flawed};
 use crate::world::judge::{assert_whole, facts};
-use crate::world::{LAUNCHER, World, apply, fence, operation_id, request, scratch};
+use crate::world::{LAUNCHER, World, apply, fence, operation_id, request};
 
 fn new_host(name: &str) -> (World, Artefacts) {
-    let base = scratch(name);
-    (World::make(&base, &base.join("volatile")), Artefacts::serve())
-}
-
-fn end(world: World) {
-    let base = world.base.clone();
-    drop(world);
-    fs::remove_dir_all(base).unwrap();
+    (World::new(name), Artefacts::serve())
 }
 
 fn succeed(reply: Reply) -> Facts {
@@ -76,7 +69,7 @@ fn a_host_that_was_never_worked_on_remembers_who_looked_and_nothing_else() {
     assert_eq!(kind, CauseKind::FenceRefused);
     let seen = facts(world.handle(&request(6, Command::Status(operation_id(9)))));
     assert_eq!((seen.owner, seen.operation), (None, None));
-    end(world);
+    world.end();
 }
 
 #[test]
@@ -93,7 +86,7 @@ fn what_is_right_is_left_alone() {
     succeed(world.handle(&apply(again)));
     assert_eq!(pid(&world), before, "the service was not restarted");
     assert_eq!(journal_lines(&world, 2), 3, "accepted, started, ended");
-    end(world);
+    world.end();
 }
 
 #[test]
@@ -110,7 +103,7 @@ fn a_repeated_order_is_answered_from_the_journal() {
     succeed(world.handle(&late));
     assert_eq!((journal_lines(&world, 2), pid(&world)), (lines, process), "nothing was done again");
     assert_whole(&world, Some(OLD), &[SICK], "repeated");
-    end(world);
+    world.end();
 }
 
 #[test]
@@ -133,7 +126,7 @@ fn an_upgrade_a_way_back_and_a_removal() {
     let seen = facts(world.handle(&request(6, Command::Disown)));
     assert_eq!(seen.owner, None);
     assert!(!world.prefix().join("etc/systemd/system/seaworthy-resume.service").exists());
-    end(world);
+    world.end();
 }
 
 type Damage = fn(&Path, &World);
@@ -213,7 +206,7 @@ fn drift_is_seen_and_repaired() {
         assert_eq!(repaired.components[0].drift, Drift::NONE, "{what}: repaired");
         assert_whole(&world, Some(OLD), &[NEW], what);
     }
-    end(world);
+    world.end();
 }
 
 #[test]
@@ -237,7 +230,7 @@ fn a_release_that_does_not_work() {
     assert_eq!(kind, CauseKind::RollbackFailed, "{detail}");
     succeed(world.handle(&apply(artefacts.install(6, NEW))));
     assert_whole(&world, Some(NEW), &[SICK], "a good release puts everything right");
-    end(world);
+    world.end();
 }
 
 #[test]
@@ -260,7 +253,7 @@ fn one_operation_at_a_time() {
     succeed(first.join().unwrap());
     succeed(second.join().unwrap());
     assert_whole(&world, Some(NEW), &[OLD, SICK], "both were answered");
-    end(world);
+    world.end();
 }
 
 #[test]
@@ -299,7 +292,7 @@ fn owners_and_fences() {
     let mut removal = remove(99);
     removal.id.epoch = Epoch(9);
     succeed(world.handle(&by(foreign(), apply(removal).command)));
-    end(world);
+    world.end();
 }
 
 #[test]
@@ -313,7 +306,7 @@ fn a_damaged_memory_stops_everything_until_a_person_decides() {
     let units = world.units(&Unobserved);
     assert_eq!(world.with_host(&units, &Unobserved, |host| host.disown_by_force()).unwrap(), None);
     succeed(world.handle(&apply(artefacts.install(3, OLD))));
-    end(world);
+    world.end();
 }
 
 #[test]
@@ -324,7 +317,7 @@ fn operations_of_another_cluster_are_not_mistaken_for_ours() {
     let fence = Fence { cluster: "c2".into(), ..fence(1) };
     succeed(world.handle(&Request { fence, ..apply(artefacts.install(1, NEW)) }));
     assert_whole(&world, Some(NEW), &[OLD], "an operation of the same name was carried out");
-    end(world);
+    world.end();
 }
 
 #[test]
@@ -354,7 +347,7 @@ fn an_accepted_operation_is_never_said_not_to_have_begun() {
             }
             Flaw::StaysUp | Flaw::IgnoresReloads => unreachable!("they are not among them"),
         }
-        end(world);
+        world.end();
     }
 }
 
@@ -368,7 +361,7 @@ fn a_host_that_refuses_to_reboot_keeps_the_old_release() {
     let reply = host.handle(&apply(artefacts.install(2, ANEW)));
     assert_eq!(refusal(reply), (CauseKind::HostFailed, "flawed".into()));
     assert_whole(&world, Some(OLD), &[ANEW], "after the refusal");
-    end(world);
+    world.end();
 }
 
 #[test]
@@ -390,7 +383,7 @@ fn a_new_release_whose_manifest_is_lost_gives_way_to_the_old_one() {
     let state = facts(world.handle(&request(4, Command::Facts))).operation.unwrap().state;
     assert!(matches!(state, OperationState::Failed(_)), "{state:?} after {seen:?}");
     assert_whole(&world, Some(OLD), &[NEW], "the old one is back");
-    end(world);
+    world.end();
 }
 
 #[test]
@@ -403,7 +396,7 @@ fn old_operations_are_forgotten() {
     assert_eq!(kept, 2 * 101, "orders and journals of a hundred operations and the one that came last");
     let seen = facts(world.handle(&request(200, Command::Status(operation_id(1)))));
     assert_eq!(seen.operation, None);
-    end(world);
+    world.end();
 }
 
 /// Orders the edition with other commands in its removal.
@@ -429,7 +422,7 @@ fn a_preflight_that_fails_touches_nothing_and_says_why() {
     assert!(words.contains("exit status: 7") && words.ends_with("unfit"), "{words}");
     assert_eq!(pid(&world), before, "the service was not restarted");
     assert_whole(&world, Some(OLD), &[UNFIT], "preflight");
-    end(world);
+    world.end();
 }
 
 #[test]
@@ -460,7 +453,7 @@ fn a_removal_waits_for_its_commands_and_says_which_one_failed() {
     assert!(words.contains("not done after 1 s"), "{words}");
     succeed(world.handle(&with_removal(&artefacts, 10, "true", "no-such-program")));
     assert!(refusal(world.handle(&apply(remove(11)))).1.contains("127"));
-    end(world);
+    world.end();
 }
 
 #[test]
@@ -474,7 +467,7 @@ fn a_release_without_an_artefact_or_a_process_is_whole_all_the_same() {
     assert_eq!(seen.components[0].drift, Drift::NOT_RUNNING);
     succeed(world.handle(&apply(artefacts.install(3, BARE))));
     assert_whole(&world, Some(BARE), &[], "bare again");
-    end(world);
+    world.end();
 }
 
 #[test]
@@ -487,5 +480,5 @@ fn the_version_of_control_groups_is_what_is_mounted() {
     assert_eq!(reported(2), Some(CgroupVersion::V1));
     fs::write(root.join("cgroup.controllers"), "cpu memory pids\n").unwrap();
     assert_eq!(reported(3), Some(CgroupVersion::V2));
-    end(world);
+    world.end();
 }

@@ -21,12 +21,6 @@ fn host(name: &str, edition: Edition) -> (World, Artefacts) {
     (world, artefacts)
 }
 
-fn end(world: World) {
-    let base = world.base.clone();
-    drop(world);
-    fs::remove_dir_all(base).unwrap();
-}
-
 fn succeed(world: &World, sequence: u64, recipe: Recipe) {
     let facts = facts(world.handle(&apply(install(sequence, recipe))));
     assert_eq!(facts.operation.unwrap().state, OperationState::Succeeded);
@@ -72,7 +66,7 @@ fn a_service_outlives_the_release_that_it_was_started_from() {
     run_another_binary(&world);
     let seen = facts(world.handle(&request(4, Command::Facts)));
     assert_eq!(seen.components[0].drift, Drift::WRONG_BINARY);
-    end(world);
+    world.end();
 }
 
 #[test]
@@ -102,7 +96,7 @@ fn what_a_reload_would_not_do_is_refused_with_the_reason() {
         assert_eq!(pid(&world), first, "{words}");
         assert_whole(&world, Some(LIVE), &[LIVE_NEXT, LIVE_OTHER], words);
     }
-    end(world);
+    world.end();
 }
 
 #[test]
@@ -120,7 +114,7 @@ fn a_unit_that_cannot_be_reloaded_is_not_restarted_instead() {
     assert_eq!(kind, CauseKind::ReloadRefused);
     assert!(detail.contains("the unit has no ExecReload"), "{detail}");
     assert_eq!(pid(&world), first);
-    end(world);
+    world.end();
 }
 
 /// The way back from a release that has restarted it leads to one that asks for a reload.
@@ -134,7 +128,7 @@ fn a_service_is_restarted_where_the_release_that_goes_allows_it() {
     succeed(&world, 3, artefacts.recipe(OLD));
     assert_whole(&world, Some(OLD), &[LIVE_NEXT], "to one that restarts");
     assert!(first != second && second != pid(&world));
-    end(world);
+    world.end();
 }
 
 #[test]
@@ -146,7 +140,7 @@ fn a_service_that_does_not_run_as_it_should_is_started_whatever_differs() {
             damage(&world);
             succeed(&world, 2, artefacts.recipe(next));
             assert_whole(&world, Some(next), &[OLD], name);
-            end(world);
+            world.end();
         }
     }
 }
@@ -160,7 +154,7 @@ fn a_repair_starts_the_service_anew() {
     succeed(&world, 2, artefacts.recipe(LIVE));
     assert_whole(&world, Some(LIVE), &[LIVE_NEXT], "repaired");
     assert_ne!(pid(&world), first);
-    end(world);
+    world.end();
 }
 
 #[test]
@@ -174,5 +168,5 @@ fn a_service_that_refuses_to_reload_is_started_with_what_it_had() {
     assert_eq!((kind, detail.as_str()), (CauseKind::ProbeFailed, "flawed"));
     assert_whole(&world, Some(LIVE), &[LIVE_NEXT], "gone back");
     assert_ne!(pid(&world), first);
-    end(world);
+    world.end();
 }

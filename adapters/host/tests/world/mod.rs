@@ -48,6 +48,19 @@ pub struct World {
 }
 
 impl World {
+    /// A new host in a directory of its own.
+    pub fn new(name: &str) -> Self {
+        let base = scratch(name);
+        Self::make(&base, &base.join("volatile"))
+    }
+
+    /// Ends what runs on the host, and then removes its directory: what runs is found there.
+    pub fn end(self) {
+        let base = self.base.clone();
+        drop(self);
+        fs::remove_dir_all(base).unwrap();
+    }
+
     /// A new host.
     pub fn make(base: &Path, volatile: &Path) -> Self {
         let world = Self { base: base.to_owned(), volatile: volatile.to_owned() };

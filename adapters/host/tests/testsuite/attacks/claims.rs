@@ -5,7 +5,7 @@ use seaworthy_model::cause::CauseKind;
 use seaworthy_model::component::{Link, Recipe};
 use seaworthy_model::removal::Removal;
 
-use super::{accept, changed, end, new_host, put, refusal, removal};
+use super::{accept, changed, new_host, put, refusal, removal};
 use crate::world::apply;
 use crate::world::artefacts::Artefacts;
 
@@ -65,7 +65,7 @@ fn nothing_is_claimed_twice() {
     accept(&world, with(&artefacts, 30, "bob", |r| r.content.removal = deleted("/var/lib/bob")));
     accept(&world, removal(31, "alice"));
     accept(&world, with(&artefacts, 32, "bob", |r| r.content.removal = deleted("/var/lib/alice")));
-    end(world);
+    world.end();
 }
 
 /// A directory of one component may be inside that of another one. It stays when that goes.
@@ -87,5 +87,5 @@ fn what_is_inside_stays_when_the_directory_goes() {
     assert!(world.layout().on_host("/etc/cni/net.d/10.conflist").exists());
     accept(&world, removal(4, "network"));
     assert!(!theirs.exists());
-    end(world);
+    world.end();
 }

@@ -6,7 +6,7 @@ use std::os::unix::fs::symlink;
 use seaworthy_api::host::wire::{CertificateRequest, Command, Request};
 use seaworthy_model::cause::CauseKind;
 
-use super::{end, new_host, put, refusal};
+use super::{new_host, put, refusal};
 use crate::world::authority::Authority;
 use crate::world::identity::{PATH, ask, identity, install, place};
 use crate::world::judge::facts;
@@ -33,7 +33,7 @@ fn keys_and_trust_of_others_are_no_place_for_it() {
         assert!(cause.detail.contains(path), "{}", cause.detail);
         assert_eq!(fs::read_to_string(file).unwrap(), "-----BEGIN CERTIFICATE-----\n");
     }
-    end(world);
+    world.end();
 }
 
 /// Wherever it is: a file that neither we nor kubelet's rotation put there stays.
@@ -49,7 +49,7 @@ fn a_file_of_others_is_not_replaced() {
         assert!(cause.detail.contains("in the way"), "{}", cause.detail);
         assert_eq!(fs::read_to_string(file).unwrap(), contents);
     }
-    end(world);
+    world.end();
 }
 
 #[test]
@@ -74,5 +74,5 @@ fn what_is_disowned_takes_its_own_files_only() {
     facts(world.handle(&request(6, Command::Disown)));
     assert_eq!(fs::read_to_string(&foreign).unwrap(), "the site's");
     assert_eq!(fs::read_link(world.layout().on_host(PATH)).unwrap().to_str(), Some("site.pem"));
-    end(world);
+    world.end();
 }

@@ -17,18 +17,11 @@ use seaworthy_model::component::Recipe;
 
 use crate::world::artefacts::{Artefacts, NEW, install};
 use crate::world::judge::facts;
-use crate::world::{World, apply, scratch};
+use crate::world::{World, apply};
 
 /// A host without anything on it, and a server.
 fn new_host(name: &str) -> (World, Artefacts) {
-    let base = scratch(&format!("attack-{name}"));
-    (World::make(&base, &base.join("volatile")), Artefacts::serve())
-}
-
-fn end(world: World) {
-    let base = world.base.clone();
-    drop(world);
-    fs::remove_dir_all(base).unwrap();
+    (World::new(&format!("attack-{name}")), Artefacts::serve())
 }
 
 /// Makes a file on the host, in directories that only root may write to.

@@ -7,7 +7,7 @@ use seaworthy_host::Unobserved;
 use seaworthy_model::cause::CauseKind;
 use seaworthy_model::lease::Epoch;
 
-use super::{changed, end, new_host, refusal};
+use super::{changed, new_host, refusal};
 use crate::world::judge::facts;
 use crate::world::{apply, operation_id, request};
 
@@ -27,7 +27,7 @@ fn an_operation_has_the_number_of_its_order() {
     // Once it is known, a later order may ask what became of it.
     order.fence.sequence = 7;
     assert_eq!(facts(world.handle(&order)).operation.unwrap().id, operation_id(5));
-    end(world);
+    world.end();
 }
 
 #[test]
@@ -39,7 +39,7 @@ fn an_answer_does_not_repeat_whatever_it_was_told() {
     assert!(cause.detail.len() < 5_000, "{} bytes", cause.detail.len());
     order.fence.cluster = "\u{1b}[2J".into();
     assert!(!refusal(&world, &order).detail.contains('\u{1b}'));
-    end(world);
+    world.end();
 }
 
 /// Whoever can give one order can give one with the highest epoch there is. After that nobody is obeyed, until people say so.
@@ -58,7 +58,7 @@ fn fences_are_forgotten_when_people_say_so() {
     facts(world.handle(&next));
     let journal = fs::read_to_string(world.layout().root().join("state/people.journal")).unwrap();
     assert!(journal.contains("fencesForgotten") && journal.contains("4294967295"), "{journal}");
-    end(world);
+    world.end();
 }
 
 /// The same by the operator, when a person has told it to: once, and only for the epoch that was named. The ids of earlier
@@ -78,5 +78,5 @@ fn fences_are_reset_once_by_an_order_of_the_owner() {
     let journal = fs::read_to_string(world.layout().root().join("state/people.journal")).unwrap();
     assert!(journal.contains("fencesForgotten") && journal.contains("4294967295"), "{journal}");
     facts(world.handle(&apply(changed(&artefacts, 4, "webd", |_| {}))));
-    end(world);
+    world.end();
 }

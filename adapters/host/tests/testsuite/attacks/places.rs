@@ -6,7 +6,7 @@ use std::os::unix::fs::symlink;
 use seaworthy_model::cause::CauseKind;
 use seaworthy_model::component::Link;
 
-use super::{accept, changed, end, new_host, put, refusal, removal};
+use super::{accept, changed, new_host, put, refusal, removal};
 use crate::world::apply;
 
 /// Accounts, the identity of the host, its boot, its network, data and programs of others.
@@ -37,7 +37,7 @@ fn a_removal_deletes_what_is_a_components_own() {
         assert_eq!(cause.kind, CauseKind::OperationInvalid, "{path}");
         assert!(cause.detail.contains(path), "{}", cause.detail);
     }
-    end(world);
+    world.end();
 }
 
 #[test]
@@ -56,7 +56,7 @@ fn a_removal_deletes_no_file_directly_in_etc() {
     // The way out that it tells.
     accept(&world, changed(&artefacts, 3, "webd", |r| r.content.removal = None));
     accept(&world, removal(4, "webd"));
-    end(world);
+    world.end();
 }
 
 #[test]
@@ -85,7 +85,7 @@ fn no_link_decides_who_may_log_in() {
             changed(&artefacts, number, "webd", |r| r.content.unit.as_mut().unwrap().name = unit.into());
         assert!(refusal(&world, &apply(order)).detail.contains(unit));
     }
-    end(world);
+    world.end();
 }
 
 /// What a link leads to is judged, not how it is written.
@@ -121,5 +121,5 @@ fn no_link_leads_to_a_place_of_ours_through_another_link() {
     let order = changed(&artefacts, 11, "bob", |r| r.content.links[0].path = "/opt/alias/planted".into());
     let cause = refusal(&world, &apply(order));
     assert!(cause.detail.contains("leads to"), "{}", cause.detail);
-    end(world);
+    world.end();
 }

@@ -9,7 +9,7 @@ use std::path::Path;
 use seaworthy_api::host::wire::Command;
 use seaworthy_model::host::Drift;
 
-use super::{changed, end, new_host};
+use super::{changed, new_host};
 use crate::world::judge::facts;
 use crate::world::{apply, request};
 
@@ -37,7 +37,7 @@ fn owners_modes_and_planted_files_are_drift() {
     ];
     if !rustix::process::geteuid().is_root() {
         eprintln!("SKIPPED: only root can give files away");
-        return end(world);
+        return world.end();
     }
     facts(world.handle(&apply(changed(&artefacts, 1, "webd", |_| {}))));
     for (number, (what, attack)) in (1..).zip(attacks) {
@@ -49,5 +49,5 @@ fn owners_modes_and_planted_files_are_drift() {
         let repaired = facts(world.handle(&apply(changed(&artefacts, number * 10 + 1, "webd", |_| {}))));
         assert_eq!(repaired.components[0].drift, Drift::NONE, "{what}");
     }
-    end(world);
+    world.end();
 }
