@@ -79,6 +79,11 @@ impl Failure {
         matches!(self, Self::Answered { code: 404, .. })
     }
 
+    /// Whether the object is not the one any more that the request was made for.
+    pub(crate) const fn is_conflict(&self) -> bool {
+        matches!(self, Self::Answered { code: 409, .. })
+    }
+
     /// Whether the asked-for version is too old to go on from.
     pub(crate) const fn is_expired(&self) -> bool {
         matches!(self, Self::Answered { code: 410, .. })

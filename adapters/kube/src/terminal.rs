@@ -35,7 +35,13 @@ impl Terminal {
     /// # Errors
     /// When it cannot be used. The API server is not asked.
     pub async fn connect(path: Option<&Path>, manager: String) -> Result<Self, ConnectError> {
-        Ok(Self { api: Api::connect(connect_as_person(path).await?, Arc::new(()))?, manager })
+        Ok(Self::new(Api::connect(connect_as_person(path).await?, Arc::new(()))?, manager))
+    }
+
+    /// As [`Self::connect`], by this client.
+    #[must_use]
+    pub const fn new(api: Api, manager: String) -> Self {
+        Self { api, manager }
     }
 
     /// Reads an object.
@@ -81,6 +87,18 @@ impl Terminal {
         let path = format!("{}?fieldManager={}", path(kind, name), self.manager);
         let request = request(Method::PATCH, &path, MERGE_PATCH, patch.to_string().into_bytes())?;
         self.api.send("patch", request, READ_TIMEOUT).await.map(drop)
+    }
+
+    /// Changes an object as [`Self::patch`] does, provided that it still has the `resourceVersion` that the patch names. `false`
+    /// when it has another one by now; nothing is changed then. The operator's writes of the status count as well.
+    ///
+    /// # Errors
+    /// As [`Self::patch`].
+    pub async fn patch_unchanged(&self, kind: Kind, name: &str, patch: &Value) -> Result<bool, Failure> {
+        match self.patch(kind, name, patch).await {
+            Err(failure) if failure.is_conflict() => Ok(false),
+            patched => patched.map(|()| true),
+        }
     }
 }
 

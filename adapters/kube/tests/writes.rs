@@ -9,11 +9,11 @@ use std::time::Duration;
 use fake::{Fake, Fault};
 use seaworthy_api::names::Names;
 use seaworthy_api::request::{Request, request};
-use seaworthy_kube::{SecretError, Secrets, cluster_id, write};
+use seaworthy_kube::{SecretError, Secrets, Terminal, cluster_id, write};
 use seaworthy_model::cause::CauseKind;
 use seaworthy_model::effect::{Action, ActionId, Effect, Fence, Target};
 use seaworthy_model::event::{Outcome, Receipt};
-use seaworthy_model::id::{StoreId, Uid};
+use seaworthy_model::id::{Kind, StoreId, Uid};
 use seaworthy_model::lease::{Epoch, LeaseRecord};
 use seaworthy_model::machine::MachineStatus;
 use seaworthy_model::time::Timestamp;
@@ -251,4 +251,22 @@ async fn a_cluster_is_named_by_its_oldest_namespace() {
     assert!(cluster_id(&fake.api()).await.unwrap_err().is_not_found());
     fake.put("/api/v1/namespaces", json!({"metadata": {"name": "kube-system", "uid": "u-1"}}));
     assert_eq!(cluster_id(&fake.api()).await.unwrap(), "u-1");
+}
+
+/// The operator writes the status of an object between the read and the write of somebody at a terminal.
+#[tokio::test(start_paused = true)]
+async fn what_was_changed_since_it_was_read_is_not_replaced() {
+    let fake = with_machine();
+    let terminal = Terminal::new(fake.api(), "seaworthy/alice".to_owned());
+    let read: Value = terminal.get(Kind::Machine, "m1").await.unwrap();
+    fake.put(MACHINES, json!({"metadata": {"name": "m1"}, "spec": {"kept": true}, "status": {}}));
+    let patch = |version: &Value| json!({"metadata": {"resourceVersion": version}, "spec": {"kept": false}});
+    let stale = patch(&read["metadata"]["resourceVersion"]);
+    assert!(!terminal.patch_unchanged(Kind::Machine, "m1", &stale).await.unwrap());
+    let now = fake.get(MACHINES, "m1").unwrap();
+    assert_eq!(now["spec"]["kept"], true);
+    let patch = patch(&now["metadata"]["resourceVersion"]);
+    assert!(terminal.patch_unchanged(Kind::Machine, "m1", &patch).await.unwrap());
+    assert_eq!(fake.get(MACHINES, "m1").unwrap()["spec"]["kept"], false);
+    terminal.patch_unchanged(Kind::Machine, "m2", &patch).await.unwrap_err();
 }

@@ -9,7 +9,7 @@ use seaworthy_kube::Terminal;
 use seaworthy_model::id::Kind;
 use serde_json::json;
 
-use super::{Problem, fleet};
+use super::{Problem, fleet, retry_on_conflict};
 
 /// Arguments of `rollout promote`.
 #[derive(Args)]
@@ -43,6 +43,14 @@ pub(super) async fn canary(terminal: &Terminal, name: &str) -> Result<CanaryRele
 
 /// `rollout promote`.
 pub(super) async fn promote(terminal: &Terminal, arguments: &PromoteArguments) -> Result<ExitCode, Problem> {
+    retry_on_conflict(async || promote_once(terminal, arguments).await).await
+}
+
+/// Promotes the canary into what there is now; `None` when that was changed in the meantime.
+async fn promote_once(
+    terminal: &Terminal,
+    arguments: &PromoteArguments,
+) -> Result<Option<ExitCode>, Problem> {
     let canary = canary(terminal, &arguments.name).await?;
     if let Some(objection) = objection(&canary).filter(|_| !arguments.force) {
         return Err(Problem(format!("{objection}; --force promotes it nevertheless")));
@@ -62,11 +70,11 @@ pub(super) async fn promote(terminal: &Terminal, arguments: &PromoteArguments) -
     let promoted = promoted(&settings, &canary.spec.components);
     if promoted == settings {
         println!("{into} has {versions} already");
-        return Ok(ExitCode::SUCCESS);
+        return Ok(Some(ExitCode::SUCCESS));
     }
     if arguments.dry_run {
         println!("{into} would get {versions}");
-        return Ok(ExitCode::SUCCESS);
+        return Ok(Some(ExitCode::SUCCESS));
     }
     let Metadata { name, resource_version, .. } = &metadata;
     // The list is replaced as a whole: only that which was read may be.
@@ -77,9 +85,11 @@ pub(super) async fn promote(terminal: &Terminal, arguments: &PromoteArguments) -
         },
         "spec": { "components": promoted },
     });
-    terminal.patch(kind, name, &patch).await?;
+    if !terminal.patch_unchanged(kind, name, &patch).await? {
+        return Ok(None);
+    }
     println!("{into} gets {versions}");
-    Ok(ExitCode::SUCCESS)
+    Ok(Some(ExitCode::SUCCESS))
 }
 
 /// `rollout abort`.

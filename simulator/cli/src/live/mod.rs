@@ -113,6 +113,24 @@ pub(crate) fn explain(arguments: &ExplainArguments) -> ExitCode {
     run(&arguments.cluster, async |terminal| explain::machine(&terminal, &arguments.object).await)
 }
 
+/// How often a change is tried that others overtake.
+const ATTEMPTS: usize = 10;
+
+/// Makes a change of what was read just before; anew when somebody else has changed that in the meantime, which the attempt
+/// tells by `None`. The operator writes the status at any time while a rollout is under way.
+async fn retry_on_conflict(
+    attempt: impl AsyncFn() -> Result<Option<ExitCode>, Problem>,
+) -> Result<ExitCode, Problem> {
+    for _ in 0..ATTEMPTS {
+        if let Some(code) = attempt().await? {
+            return Ok(code);
+        }
+    }
+    Err(Problem(format!(
+        "somebody else has changed it in each of {ATTEMPTS} attempts, and nothing was written; try again"
+    )))
+}
+
 /// Prints a text. Whoever reads it may have seen enough, as `head` has: that is no problem to tell of.
 fn say(text: &str) -> Result<(), Problem> {
     match writeln!(stdout(), "{text}") {
@@ -161,6 +179,8 @@ async fn fleet(terminal: &Terminal) -> Result<ClusterPackageVersion, Problem> {
 
 #[cfg(test)]
 mod tests {
+    use std::cell::Cell;
+
     use super::*;
 
     #[test]
@@ -169,5 +189,23 @@ mod tests {
         assert_eq!(manager(""), "seaworthy");
         assert_eq!(manager("a&b c\u{e4}\n"), "seaworthy/abc");
         assert!(manager(&"x".repeat(1000)).len() <= 128);
+    }
+    #[test]
+    fn a_change_that_others_overtake_is_made_anew() {
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        let attempts = |conflicts: usize| {
+            let tried = Cell::new(0);
+            let attempt = async || {
+                tried.set(tried.get() + 1);
+                Ok((tried.get() > conflicts).then_some(ExitCode::SUCCESS))
+            };
+            let result = runtime.block_on(retry_on_conflict(attempt));
+            (result.map_err(|Problem(problem)| problem), tried.get())
+        };
+        assert_eq!(attempts(0), (Ok(ExitCode::SUCCESS), 1));
+        assert_eq!(attempts(3), (Ok(ExitCode::SUCCESS), 4));
+        let (result, tried) = attempts(usize::MAX);
+        assert_eq!(tried, ATTEMPTS);
+        assert!(result.is_err_and(|problem| problem.contains("nothing was written")));
     }
 }

@@ -122,7 +122,18 @@ impl Subject {
 
     /// Changes it.
     pub(super) async fn change(&self, terminal: &Terminal, patch: &Value) -> Result<(), Problem> {
-        let name = if self.kind == Kind::ClusterPackageVersion { SINGLETON } else { &*self.metadata.name };
-        Ok(terminal.patch(self.kind, name, patch).await?)
+        Ok(terminal.patch(self.kind, self.name(), patch).await?)
+    }
+
+    /// Changes it, provided that it is still what was read. `false` when it is not; nothing is changed then.
+    pub(super) async fn change_unchanged(&self, terminal: &Terminal, patch: &Value) -> Result<bool, Problem> {
+        let mut patch = patch.clone();
+        patch["metadata"]["resourceVersion"] = self.metadata.resource_version.to_string().into();
+        Ok(terminal.patch_unchanged(self.kind, self.name(), &patch).await?)
+    }
+
+    /// The name of the object.
+    fn name(&self) -> &str {
+        if self.kind == Kind::ClusterPackageVersion { SINGLETON } else { &self.metadata.name }
     }
 }

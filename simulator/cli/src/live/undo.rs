@@ -7,9 +7,9 @@ use seaworthy_api::v1alpha1::{CAUSE_ANNOTATION, ComponentSetting, WantStatus};
 use seaworthy_kube::Terminal;
 use serde_json::json;
 
-use super::Problem;
 use super::subject::{OwnerArguments, Subject};
 use super::words::version;
+use super::{Problem, retry_on_conflict};
 
 /// Arguments of `rollout undo`.
 #[derive(Args)]
@@ -28,24 +28,30 @@ pub(super) struct UndoArguments {
 
 /// `rollout undo`.
 pub(super) async fn undo(terminal: &Terminal, arguments: &UndoArguments) -> Result<ExitCode, Problem> {
+    retry_on_conflict(async || undo_once(terminal, arguments).await).await
+}
+
+/// Sets the component back in what there is now; `None` when that was changed in the meantime.
+async fn undo_once(terminal: &Terminal, arguments: &UndoArguments) -> Result<Option<ExitCode>, Problem> {
     let subject = arguments.owner.subject(terminal).await?;
     let (settings, target) = undone(&subject, &arguments.component, arguments.to.as_deref())?;
     let (component, to) = (&arguments.component, version(Some(&target)));
     if arguments.dry_run {
         println!("{component} would go back to {to}");
-        return Ok(ExitCode::SUCCESS);
+        return Ok(Some(ExitCode::SUCCESS));
     }
     // The list is replaced as a whole: only that which was read may be.
     let patch = json!({
         "metadata": {
-            "resourceVersion": subject.metadata.resource_version,
             "annotations": { CAUSE_ANNOTATION: format!("undo: {component} back to {to}") },
         },
         "spec": { "components": settings },
     });
-    subject.change(terminal, &patch).await?;
+    if !subject.change_unchanged(terminal, &patch).await? {
+        return Ok(None);
+    }
     println!("{component} goes back to {to}");
-    Ok(ExitCode::SUCCESS)
+    Ok(Some(ExitCode::SUCCESS))
 }
 
 /// The settings of an owner with one component set back, and what it is set back to.
