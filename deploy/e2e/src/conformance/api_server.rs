@@ -6,6 +6,7 @@ use std::time::Duration;
 use anyhow::{Context, Result, ensure};
 use serde_json::Value;
 
+use super::script::http;
 use super::{Answer, ApiServer, Call, socket};
 use crate::control_plane::ControlPlane;
 use crate::deadline::eventually;
@@ -20,8 +21,21 @@ pub struct ApiProxy<'w> {
     socket: PathBuf,
 }
 
+/// The project's kinds. Each has a cache of its own in the API server.
+const RESOURCES: [&str; 6] = [
+    "machines",
+    "machinecomponents",
+    "clusterpackageversions",
+    "machinecomponentsets",
+    "canaryreleases",
+    "disruptionpolicies",
+];
+
+/// How long the API server may take to fill its caches.
+const CACHES_WITHIN: Duration = Duration::from_secs(60);
+
 impl<'w> ApiProxy<'w> {
-    /// Starts a proxy as administrator.
+    /// Starts a proxy as administrator. The project's kinds are there.
     ///
     /// # Errors
     /// It does not start.
@@ -35,7 +49,32 @@ impl<'w> ApiProxy<'w> {
             proxy.must_run()?;
             socket::exchange(&socket, "GET", "/readyz", "", "")
         })?;
-        Ok(Self { control_plane, _proxy: proxy, socket })
+        let server = Self { control_plane, _proxy: proxy, socket };
+        for resource in RESOURCES {
+            eventually(format!("the cache of {resource}"), CACHES_WITHIN, || server.must_watch(resource))?;
+        }
+        Ok(server)
+    }
+
+    /// A watch goes on from what a list told. The API server fills the cache of a new kind after it has answered the first
+    /// requests for it, and refuses watches from versions before that.
+    fn must_watch(&self, resource: &str) -> Result<()> {
+        let version = self.version(&http(&format!("GET {resource}?limit=1"))?.1)?;
+        let (method, path) = http(&format!("WATCH {resource}?resourceVersion={version}"))?;
+        let (code, text) = self.exchange(&method, &path)?;
+        ensure!(code == 200 && !text.contains("\"ERROR\""), "{code}: {text}");
+        Ok(())
+    }
+
+    /// The resource version of a list.
+    fn version(&self, path: &str) -> Result<String> {
+        let list: Value = serde_json::from_str(&self.exchange("GET", path)?.1)?;
+        let version = list["metadata"]["resourceVersion"].as_str();
+        Ok(version.with_context(|| format!("no list: {list}"))?.to_owned())
+    }
+
+    fn exchange(&self, method: &str, path: &str) -> Result<(u16, String)> {
+        socket::exchange(&self.socket, method, path, "application/json", "")
     }
 }
 
@@ -53,16 +92,13 @@ impl ApiServer for ApiProxy<'_> {
 
     /// The store forgets its history, and the API server, which remembers some of it, is restarted.
     fn compact(&mut self) -> Result<()> {
-        let path = "/api/v1/namespaces?limit=1";
-        let (_, text) = socket::exchange(&self.socket, "GET", path, "application/json", "")?;
-        let list: Value = serde_json::from_str(&text)?;
-        let revision = list["metadata"]["resourceVersion"].as_str().context("a list has a version")?;
+        let revision = self.version("/api/v1/namespaces?limit=1")?;
         self.control_plane.compact_etcd(revision.parse()?)?;
         self.control_plane.kill_api_server()?;
         self.control_plane.start_api_server()?;
-        eventually("the caches of the API server", Duration::from_secs(60), || {
-            let (method, path) = super::script::http("WATCH machines?resourceVersion=0")?;
-            let (code, text) = socket::exchange(&self.socket, &method, &path, "application/json", "")?;
+        eventually("the caches of the API server", CACHES_WITHIN, || {
+            let (method, path) = http("WATCH machines?resourceVersion=0")?;
+            let (code, text) = self.exchange(&method, &path)?;
             ensure!(code == 200, "{code}: {text}");
             Ok(())
         })
