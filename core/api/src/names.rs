@@ -15,7 +15,7 @@ use seaworthy_model::id::{ComponentId, Interned, MachineId, Named, NamedId, Stor
 use seaworthy_model::machine::ComponentStatus;
 
 use crate::render::recent::RecentlyWritten;
-use crate::shared::{Lists, Texts};
+use crate::shared::{Lists, Recent, Texts};
 use crate::v1alpha1;
 
 /// The most names that one host may bring which no object has: several times what it may report at once. A host whose
@@ -46,40 +46,6 @@ pub struct Names {
     pub(crate) texts: Texts,
     /// Their lists of components.
     pub(crate) lists: Lists<ComponentStatus>,
-}
-
-/// The results for the last few shared values, by identity: while a value is kept here, its place in memory means no
-/// other value.
-#[derive(Debug)]
-pub(crate) struct Recent<K: ?Sized, V: ?Sized> {
-    kept: [Option<(Arc<K>, Arc<V>)>; 4],
-    next: usize,
-}
-
-impl<K: ?Sized, V: ?Sized> Recent<K, V> {
-    /// The result for this very value.
-    pub(crate) fn get(&self, key: &Arc<K>) -> Option<Arc<V>> {
-        let mut kept = self.kept.iter().flatten();
-        kept.find(|(known, _)| Arc::ptr_eq(known, key)).map(|(_, value)| Arc::clone(value))
-    }
-
-    /// Remembers the result for a value, and forgets the oldest.
-    pub(crate) fn put(&mut self, key: Arc<K>, value: Arc<V>) {
-        self.kept[self.next] = Some((key, value));
-        self.next = (self.next + 1) % self.kept.len();
-    }
-}
-
-impl<K: ?Sized, V: ?Sized> Clone for Recent<K, V> {
-    fn clone(&self) -> Self {
-        Self { kept: self.kept.clone(), next: self.next }
-    }
-}
-
-impl<K: ?Sized, V: ?Sized> Default for Recent<K, V> {
-    fn default() -> Self {
-        Self { kept: [const { None }; 4], next: 0 }
-    }
 }
 
 #[derive(Clone, Debug, Default)]

@@ -31,29 +31,78 @@ impl Texts {
     }
 }
 
-/// The last few lists that differ: a fleet that is being changed has some two or three.
+/// The last few values; a new one takes the place of the oldest.
 #[derive(Clone, Debug)]
-pub(crate) struct Lists<T> {
-    kept: [Option<Arc<[T]>>; 4],
+struct Ring<T> {
+    kept: [Option<T>; 4],
     next: usize,
 }
 
-impl<T> Default for Lists<T> {
+impl<T> Default for Ring<T> {
     fn default() -> Self {
         Self { kept: [const { None }; 4], next: 0 }
+    }
+}
+
+impl<T> Ring<T> {
+    fn find(&self, is_meant: impl Fn(&T) -> bool) -> Option<&T> {
+        self.kept.iter().flatten().find(|kept| is_meant(kept))
+    }
+
+    fn push(&mut self, value: T) {
+        self.kept[self.next] = Some(value);
+        self.next = (self.next + 1) % self.kept.len();
+    }
+}
+
+/// The last few lists that differ: a fleet that is being changed has some two or three.
+#[derive(Clone, Debug)]
+pub(crate) struct Lists<T>(Ring<Arc<[T]>>);
+
+impl<T> Default for Lists<T> {
+    fn default() -> Self {
+        Self(Ring::default())
     }
 }
 
 impl<T: PartialEq> Lists<T> {
     /// The list, shared with other objects that have it.
     pub(crate) fn share(&mut self, list: Vec<T>) -> Arc<[T]> {
-        if let Some(known) = self.kept.iter().flatten().find(|known| ***known == *list) {
+        if let Some(known) = self.0.find(|known| **known == *list) {
             return Arc::clone(known);
         }
         let list: Arc<[T]> = list.into();
-        self.kept[self.next] = Some(Arc::clone(&list));
-        self.next = (self.next + 1) % self.kept.len();
+        self.0.push(Arc::clone(&list));
         list
+    }
+}
+
+/// The results for the last few shared values, by identity: while a value is kept here, its place in memory means no
+/// other value.
+#[derive(Debug)]
+pub(crate) struct Recent<K: ?Sized, V: ?Sized>(Ring<(Arc<K>, Arc<V>)>);
+
+impl<K: ?Sized, V: ?Sized> Recent<K, V> {
+    /// The result for this very value.
+    pub(crate) fn get(&self, key: &Arc<K>) -> Option<Arc<V>> {
+        self.0.find(|(known, _)| Arc::ptr_eq(known, key)).map(|(_, value)| Arc::clone(value))
+    }
+
+    /// Remembers the result for a value, and forgets the oldest.
+    pub(crate) fn put(&mut self, key: Arc<K>, value: Arc<V>) {
+        self.0.push((key, value));
+    }
+}
+
+impl<K: ?Sized, V: ?Sized> Clone for Recent<K, V> {
+    fn clone(&self) -> Self {
+        Self(self.0.clone())
+    }
+}
+
+impl<K: ?Sized, V: ?Sized> Default for Recent<K, V> {
+    fn default() -> Self {
+        Self(Ring::default())
     }
 }
 
