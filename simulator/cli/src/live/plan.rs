@@ -152,8 +152,8 @@ fn outlook(mut picture: Picture, mut subject: Subject) -> Result<Vec<Planned>, P
             () if refused.is_some() => Batches::default(),
             () => batches(&picture, owner, (&subject, setting), pick.as_ref()),
         };
-        let reach = picture.component(&setting.name).and_then(|id| picture.engine().reach(owner, id));
-        let unconfirmed = reach.filter(|_| refused.is_none());
+        let component = picture.component(&setting.name).filter(|_| refused.is_none());
+        let unconfirmed = component.and_then(|id| picture.engine().reach(owner, id));
         Planned {
             component: setting.name.clone(),
             to: setting.version.clone().unwrap_or_else(|| "nothing".to_owned()),
