@@ -3,7 +3,7 @@
 pub(crate) mod tree;
 
 use seaworthy_mutants::NAMES;
-use tree::TREE;
+use tree::{PACKAGES, TREE};
 
 /// This mutant, beside another one, switches the checks off, so that only the oracle judges.
 pub(crate) const UNCHECKED: &str = "checks-left-out";
@@ -14,7 +14,7 @@ pub(crate) fn run(file: &str, name: &str, test: impl FnOnce()) {
         return test();
     }
     let mut cargo = TREE.cargo();
-    cargo.args(["test", "--quiet", "--release", "--package", "seaworthy-scenarios", "--test", file]);
+    cargo.args(["test", "--quiet"]).args(PACKAGES).args(["--test", file]);
     let status = cargo.args(["--", name, "--exact", "--nocapture"]).status().unwrap();
     assert!(status.success(), "{cargo:?}: {status}");
 }
