@@ -12,6 +12,7 @@ use seaworthy_model::id::Uid;
 use crate::world::artefacts::{Artefacts, GUARDED, NEW, OLD, SICK, WITHIN};
 use crate::world::judge::{assert_whole, confirm, facts, lapse};
 use crate::world::{World, apply, fence, operation_id, request};
+
 fn new_host(name: &str) -> (World, Artefacts) {
     (World::new(name), Artefacts::serve())
 }

@@ -190,6 +190,7 @@ mod tests {
         assert_eq!(manager("a&b c\u{e4}\n"), "seaworthy/abc");
         assert!(manager(&"x".repeat(1000)).len() <= 128);
     }
+
     #[test]
     fn a_change_that_others_overtake_is_made_anew() {
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
