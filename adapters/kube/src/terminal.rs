@@ -89,13 +89,19 @@ impl Terminal {
         self.api.send("patch", request, READ_TIMEOUT).await.map(drop)
     }
 
-    /// Changes an object as [`Self::patch`] does, provided that it still has the `resourceVersion` that the patch names. `false`
-    /// when it has another one by now; nothing is changed then. The operator's writes of the status count as well.
+    /// Changes an object as [`Self::patch`] does, provided that it still has this `resourceVersion`. `false` when it has another
+    /// one by now; nothing is changed then. The operator's writes of the status count as well.
     ///
     /// # Errors
     /// As [`Self::patch`].
-    pub async fn patch_unchanged(&self, kind: Kind, name: &str, patch: &Value) -> Result<bool, Failure> {
-        match self.patch(kind, name, patch).await {
+    pub async fn patch_unchanged(
+        &self,
+        (kind, name): (Kind, &str),
+        resource_version: &str,
+        mut patch: Value,
+    ) -> Result<bool, Failure> {
+        patch["metadata"]["resourceVersion"] = resource_version.into();
+        match self.patch(kind, name, &patch).await {
             Err(failure) if failure.is_conflict() => Ok(false),
             patched => patched.map(|()| true),
         }

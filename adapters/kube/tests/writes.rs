@@ -260,13 +260,14 @@ async fn what_was_changed_since_it_was_read_is_not_replaced() {
     let terminal = Terminal::new(fake.api(), "seaworthy/alice".to_owned());
     let read: Value = terminal.get(Kind::Machine, "m1").await.unwrap();
     fake.put(MACHINES, json!({"metadata": {"name": "m1"}, "spec": {"kept": true}, "status": {}}));
-    let patch = |version: &Value| json!({"metadata": {"resourceVersion": version}, "spec": {"kept": false}});
-    let stale = patch(&read["metadata"]["resourceVersion"]);
-    assert!(!terminal.patch_unchanged(Kind::Machine, "m1", &stale).await.unwrap());
+    let patch = || json!({"spec": {"kept": false}});
+    let machine = (Kind::Machine, "m1");
+    let stale = read["metadata"]["resourceVersion"].as_str().unwrap();
+    assert!(!terminal.patch_unchanged(machine, stale, patch()).await.unwrap());
     let now = fake.get(MACHINES, "m1").unwrap();
     assert_eq!(now["spec"]["kept"], true);
-    let patch = patch(&now["metadata"]["resourceVersion"]);
-    assert!(terminal.patch_unchanged(Kind::Machine, "m1", &patch).await.unwrap());
+    let version = now["metadata"]["resourceVersion"].as_str().unwrap();
+    assert!(terminal.patch_unchanged(machine, version, patch()).await.unwrap());
     assert_eq!(fake.get(MACHINES, "m1").unwrap()["spec"]["kept"], false);
-    terminal.patch_unchanged(Kind::Machine, "m2", &patch).await.unwrap_err();
+    terminal.patch_unchanged((Kind::Machine, "m2"), version, patch()).await.unwrap_err();
 }

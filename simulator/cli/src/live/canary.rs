@@ -80,12 +80,11 @@ async fn promote_once(
     // The list is replaced as a whole: only that which was read may be.
     let patch = json!({
         "metadata": {
-            "resourceVersion": resource_version,
             "annotations": { CAUSE_ANNOTATION: format!("promoted from canary {}: {versions}", arguments.name) },
         },
         "spec": { "components": promoted },
     });
-    if !terminal.patch_unchanged(kind, name, &patch).await? {
+    if !terminal.patch_unchanged((kind, name), &resource_version.to_string(), patch).await? {
         return Ok(None);
     }
     println!("{into} gets {versions}");

@@ -126,10 +126,9 @@ impl Subject {
     }
 
     /// Changes it, provided that it is still what was read. `false` when it is not; nothing is changed then.
-    pub(super) async fn change_unchanged(&self, terminal: &Terminal, patch: &Value) -> Result<bool, Problem> {
-        let mut patch = patch.clone();
-        patch["metadata"]["resourceVersion"] = self.metadata.resource_version.to_string().into();
-        Ok(terminal.patch_unchanged(self.kind, self.name(), &patch).await?)
+    pub(super) async fn change_unchanged(&self, terminal: &Terminal, patch: Value) -> Result<bool, Problem> {
+        let version = self.metadata.resource_version.to_string();
+        Ok(terminal.patch_unchanged((self.kind, self.name()), &version, patch).await?)
     }
 
     /// The name of the object.

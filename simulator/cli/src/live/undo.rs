@@ -47,7 +47,7 @@ async fn undo_once(terminal: &Terminal, arguments: &UndoArguments) -> Result<Opt
         },
         "spec": { "components": settings },
     });
-    if !subject.change_unchanged(terminal, &patch).await? {
+    if !subject.change_unchanged(terminal, patch).await? {
         return Ok(None);
     }
     println!("{component} goes back to {to}");
