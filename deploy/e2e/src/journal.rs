@@ -64,11 +64,11 @@ impl Operation {
         self.end().is_some_and(|(_, state)| state == "Succeeded")
     }
 
-    /// Its steps in one line, for messages.
+    /// Its steps in one line, each with its time, for messages.
     #[must_use]
     pub fn summary(&self) -> String {
-        let steps = self.lines.iter().map(|line| line.step.as_str()).collect::<Vec<_>>().join(" ");
-        format!("{}: {steps} {:?}", self.id, self.end())
+        let steps = self.lines.iter().map(|line| format!("{} {}", line.at, line.step));
+        format!("{}: {} {:?}", self.id, steps.collect::<Vec<_>>().join(", "), self.end())
     }
 }
 
