@@ -43,9 +43,12 @@ pub(super) use observe::observe;
 /// When a host that was lost at work is looked at again, if as many as may be are given up already.
 const GIVEN_UP_LATER: Duration = Duration::from_secs(60);
 
-/// A Node that was seen not ready for so long is out of service. A kubelet renews its lease every 10 s, and one that was
-/// restarted is ready again within about 20 s.
-const OUT_OF_SERVICE_AFTER: Duration = Duration::from_secs(60);
+/// A Node that was seen not ready for so long is out of service.
+///
+/// After an outage of API servers a Node may be `Unknown` for 70 s although its kubelet renews its lease: a kubelet reports
+/// `Ready` when its informer has shown it that the Node is not, which lists again after at most 60 s (the back-off of
+/// client-go's reflector: 30 s, and as much jitter), and reports every 10 s. The rest is for a host that is busy.
+const OUT_OF_SERVICE_AFTER: Duration = Duration::from_secs(120);
 
 /// Begins an epoch: every host has to be read again, and belongs to the Machine that has it recorded.
 pub(super) fn begin_epoch(world: &mut World) {
@@ -243,7 +246,7 @@ impl Step<'_> {
         }
     }
 
-    /// A Node that is not ready for long is out of service. All of them are not ready for some seconds when API servers were
+    /// A Node that is not ready for long is out of service. All of them may be not ready for a while after API servers were
     /// away, and their pods run on: whoever took that for an outage would work on twice as many machines as may be
     /// unavailable. True if that is noted now: what the machine takes of the budget changes before anything is decided.
     fn note_unready(self, draft: &mut Draft<'_>) -> bool {

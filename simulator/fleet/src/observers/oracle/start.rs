@@ -174,7 +174,7 @@ fn is_recent(since: Timestamp, known: Timestamp) -> bool {
 
 /// A Node that has not been ready for so long is out of service: half of what the operator waits for, whose clock may be
 /// fast, and whose knowledge is as old as its watches.
-const OUT_OF_SERVICE_AFTER: Duration = Duration::from_secs(30);
+const OUT_OF_SERVICE_AFTER: Duration = Duration::from_secs(60);
 
 /// Times of conditions are cut to whole seconds.
 const WHOLE: Duration = Duration::from_secs(1);
