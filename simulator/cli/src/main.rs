@@ -3,6 +3,7 @@
 #[cfg(feature = "live")]
 mod live;
 mod memory;
+mod printing;
 mod sim;
 
 use std::process::ExitCode;

@@ -32,8 +32,8 @@ use batches::{Batches, batches};
 use pick::Picking;
 
 use super::picture::Picture;
-use super::rollout::Output;
 use super::{Problem, fleet};
+use crate::printing::{Output, Printing};
 
 /// Arguments of `plan`.
 #[derive(Args)]
@@ -41,9 +41,8 @@ pub(super) struct Planning {
     /// The file with the changed or new ClusterPackageVersion, MachineComponentSet or CanaryRelease, as for `kubectl apply`.
     #[arg(long, short, value_name = "FILE")]
     filename: PathBuf,
-    /// How to print it. JSON names every machine.
-    #[arg(long, short, value_enum, default_value_t = Output::Table)]
-    output: Output,
+    #[command(flatten)]
+    printing: Printing,
 }
 
 /// What would happen to one component.
@@ -99,7 +98,7 @@ pub(super) async fn plan(terminal: &Terminal, arguments: &Planning) -> Result<Ex
     let subject =
         subject.map_err(|Problem(why)| Problem(format!("{}: {why}", arguments.filename.display())))?;
     let planned = outlook(picture(terminal, &subject).await?, subject)?;
-    match arguments.output {
+    match arguments.printing.output {
         Output::Json => println!("{}", serde_json::to_string_pretty(&planned)?),
         Output::Table => print!("{}", words::in_words(&planned)),
     }

@@ -4,7 +4,7 @@ use std::io::{IsTerminal as _, stdout};
 use std::process::ExitCode;
 use std::time::Duration;
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 use comfy_table::{Table, presets};
 use seaworthy_api::v1alpha1::{CONFIRM_ANNOTATION, ClusterPackageVersionStatus, RESUME_ANNOTATION};
 use seaworthy_kube::Terminal;
@@ -13,15 +13,7 @@ use serde_json::json;
 use super::subject::{OwnerArguments, Subject};
 use super::words::{self, version};
 use super::{Problem, say};
-
-/// The audience of the output.
-#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(super) enum Output {
-    /// For people.
-    Table,
-    /// For programs.
-    Json,
-}
+use crate::printing::{Output, Printing};
 
 /// Arguments of `rollout status`.
 #[derive(Args)]
@@ -31,9 +23,8 @@ pub(super) struct StatusArguments {
     /// Go on showing it until every rollout is complete, or one has stopped.
     #[arg(long)]
     watch: bool,
-    /// How to print it.
-    #[arg(long, short, value_enum, default_value_t = Output::Table)]
-    output: Output,
+    #[command(flatten)]
+    printing: Printing,
 }
 
 /// Arguments of `rollout history`.
@@ -43,9 +34,8 @@ pub(super) struct HistoryArguments {
     of: OwnerArguments,
     /// Only this component.
     component: Option<String>,
-    /// How to print it.
-    #[arg(long, short, value_enum, default_value_t = Output::Table)]
-    output: Output,
+    #[command(flatten)]
+    printing: Printing,
 }
 
 /// Arguments of `rollout resume`.
@@ -103,7 +93,7 @@ pub(super) async fn status(terminal: &Terminal, arguments: &StatusArguments) -> 
             }
             subject => subject?,
         };
-        let text = match arguments.output {
+        let text = match arguments.printing.output {
             Output::Table => {
                 let progress = words::progress(subject.status.as_ref(), subject.is_taken_up());
                 [progress, words::machines(&subject.machines)].concat()
@@ -140,7 +130,7 @@ pub(super) async fn history(terminal: &Terminal, arguments: &HistoryArguments) -
     let is_meant = |component: &str| arguments.component.as_deref().is_none_or(|it| it == component);
     let past: Vec<_> = status.history.iter().filter(|past| is_meant(&past.component)).collect();
     let now: Vec<_> = status.rollouts.iter().filter(|rollout| is_meant(&rollout.component)).collect();
-    if arguments.output == Output::Json {
+    if arguments.printing.output == Output::Json {
         say(&serde_json::to_string_pretty(&json!({ "history": past, "rollouts": now }))?)?;
         return Ok(ExitCode::SUCCESS);
     }

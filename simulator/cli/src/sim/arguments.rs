@@ -4,7 +4,9 @@ use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::thread;
 
-use clap::{Args, ValueEnum};
+use clap::Args;
+
+use crate::printing::Printing;
 
 /// Settings that override a scenario file.
 #[derive(Args, Clone, Copy)]
@@ -15,23 +17,6 @@ pub(super) struct Variation {
     /// For a scenario: another number of machines than the one in the file.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub(super) machines: Option<u32>,
-}
-
-/// How the result is printed.
-#[derive(Args)]
-pub(super) struct Printing {
-    /// How to print the result.
-    #[arg(long, value_enum, default_value_t = Output::Table)]
-    pub(super) output: Output,
-}
-
-/// The audience of the output.
-#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(super) enum Output {
-    /// For people.
-    Table,
-    /// For programs.
-    Json,
 }
 
 /// Arguments of commands with many runs, of which some may fail.

@@ -13,11 +13,12 @@ use seaworthy_fleet::{Options, Scenario, begin, conclude};
 use seaworthy_kernel::Seed;
 use serde::Serialize;
 
-use super::arguments::{Printing, jobs, seeds};
+use super::arguments::{jobs, seeds};
 use super::exit::cannot_run;
 use super::progress;
 use super::report::Outcome;
 use crate::memory;
+use crate::printing::Printing;
 
 /// Arguments of `sim gate`.
 #[derive(Args)]

@@ -32,7 +32,7 @@ use seaworthy_fleet::{
 };
 use seaworthy_kernel::Seed;
 
-use arguments::{Printing, Variation};
+use arguments::Variation;
 pub(crate) use enumerate::{EnumerateArguments, enumerate};
 use exit::cannot_run;
 pub(crate) use explain::{ExplainArguments, explain};
@@ -45,6 +45,7 @@ pub(crate) use shrink::{ShrinkArguments, shrink};
 pub(crate) use swarm::{SwarmArguments, swarm};
 
 use crate::memory;
+use crate::printing::Printing;
 
 /// Arguments of `sim run`.
 #[derive(Args)]

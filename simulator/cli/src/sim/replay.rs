@@ -8,11 +8,11 @@ use std::time::Instant;
 use clap::Args;
 use seaworthy_fleet::{Options, compare_with_twin, conclude, logged_of};
 
-use super::arguments::Printing;
 use super::exit::cannot_run;
 use super::input;
 use super::progress::ProgressLine;
 use super::report::{Outcome as _, Report};
+use crate::printing::Printing;
 
 /// So many strikes that never came are listed: a plan that another version made may have thousands.
 const MISSED_TOLD: usize = 5;

@@ -11,8 +11,8 @@ use seaworthy_fleet::vocabulary::readable;
 use seaworthy_fleet::{Heartbeats, Summary};
 use serde::Serialize;
 
-use super::arguments::{Output, Printing};
 use super::table::{counts, facts, number, words};
+use crate::printing::{Output, Printing};
 
 /// The result of a command.
 pub(super) trait Outcome {
