@@ -184,6 +184,23 @@ bench-fleet: host-program ## The operator with 10,000 machines on a real API ser
 	env $(PROGRAMS) SEAWORTHY_OPERATOR=$(abspath $(TARGET))/production/seaworthy-operator \
 		$(TARGET)/release/fleet-bench --machines $(or $(MACHINES),10000)
 
+# The allocator writes a profile for each 128 MiB that were allocated. The last one is of the end of the upgrade: an operator without
+# work allocates little. `jeprof` comes with the allocator; what a function keeps counts for those that have called it as well.
+HEAP = $(abspath $(TARGET))/heap
+
+.PHONY: heap-profile
+heap-profile: host-program ## Who keeps the operator's memory after an upgrade of 10,000 machines (MACHINES=10000)
+	@.ci/requirements test
+	@$(STEP) "operator" cargo build --locked --profile production --package seaworthy-operator --features heap-profile
+	@$(STEP) "farm" cargo build --locked --release --package seaworthy-e2e --bins
+	rm -rf $(HEAP) && mkdir -p $(HEAP)
+	env $(PROGRAMS) SEAWORTHY_OPERATOR=$(abspath $(TARGET))/production/seaworthy-operator \
+		_RJEM_MALLOC_CONF=prof:true,lg_prof_interval:27,lg_prof_sample:14,prof_prefix:$(HEAP)/operator \
+		$(TARGET)/release/fleet-bench --machines $(or $(MACHINES),10000) --upgrades 1
+	perl $$(find $(TARGET)/production/build -path '*tikv-jemalloc-sys*' -name jeprof | head -n 1) --show_bytes --text --cum \
+		$(TARGET)/production/seaworthy-operator $$(ls -v $(HEAP)/operator.*.heap | tail -n 1) >$(HEAP)/functions.txt
+	@head -n 40 $(HEAP)/functions.txt; echo "see $(HEAP)/functions.txt"
+
 .PHONY: e2e-up
 e2e-up: ## Start it to play in; Ctrl-C removes it
 	@.ci/requirements test

@@ -31,8 +31,12 @@ struct Arguments {
     /// Only start the operator so many times, one after the other, and tell what each start has used.
     #[arg(long, value_name = "NUMBER")]
     starts: Option<u32>,
+    /// Only set up every machine, upgrade all of them so many times, wait for the idle time, and stop the operator: for
+    /// profiles.
+    #[arg(long, value_name = "NUMBER", conflicts_with = "starts")]
+    upgrades: Option<u32>,
     /// Measure nothing: set up every machine, and stay until the standard input ends, for people to look at.
-    #[arg(long, conflicts_with = "starts")]
+    #[arg(long, conflicts_with_all = ["starts", "upgrades"])]
     hold: bool,
     #[command(subcommand)]
     task: Option<Task>,
@@ -70,12 +74,26 @@ fn main() -> Result<()> {
         }
         return Ok(());
     }
+    let idle = Duration::from_secs(arguments.idle);
+    if let Some(upgrades) = arguments.upgrades {
+        return upgrade(&mut bench, upgrades, idle);
+    }
     if arguments.hold {
         return hold(&mut bench);
     }
-    let found = measure(&mut bench, Duration::from_secs(arguments.idle))?;
+    let found = measure(&mut bench, idle)?;
     println!("{}", table(&rows(&found, Duration::from_millis(arguments.operation_ms))));
     Ok(())
+}
+
+/// Upgrades the fleet so many times. What it costs is for a profiler to tell.
+fn upgrade(bench: &mut Bench<'_>, times: u32, idle: Duration) -> Result<()> {
+    bench.start_operator()?;
+    for version in 0..=times {
+        told(&format!("version 1.{version}.0"), bench.roll_out(&format!("1.{version}.0"))?);
+    }
+    told("idle", bench.idle(idle)?);
+    bench.stop_operator()
 }
 
 /// Leaves the fleet to people until the standard input ends.
