@@ -8,8 +8,12 @@ use seaworthy_model::id::MachineId;
 
 use crate::rows::machine::Machine;
 
-/// Rows per block.
-const BLOCK: usize = 64;
+/// Rows per block: as many as fit 64 KiB. Allocators round the size of a larger block up, to a power of two or by up to a
+/// quarter.
+const BLOCK: usize = {
+    let rows = (64 << 10) / size_of::<Machine>();
+    if rows == 0 { 1 } else { rows }
+};
 
 /// Rows by id, without gaps.
 #[derive(Clone, Debug, Default)]
@@ -91,7 +95,8 @@ mod tests {
     fn rows_have_no_gap_and_keep_their_ids() {
         let mut rows = Rows::default();
         assert_eq!((rows.len(), rows.get(MachineId(0)).is_none()), (0, true));
-        for last in [0, 255, 256, 700, 3] {
+        let block = u32::try_from(BLOCK).unwrap();
+        for last in [0, block - 1, block, 700, 3] {
             rows.ensure(MachineId(last));
         }
         assert_eq!(rows.len(), 701);
