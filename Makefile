@@ -11,9 +11,9 @@ OPERATOR := $(TARGET)/debug/seaworthy-operator
 # What cargo says it has built.
 BUILT    := $(TARGET)/tests.json
 TOOLS    := $(TARGET)/tools
-# Programs for other machines: they need nothing of theirs, and say nothing about the folders that they were built in.
-STATIC    = -C target-feature=+crt-static -C strip=symbols \
-	--remap-path-prefix=$(CURDIR)=/seaworthy --remap-path-prefix=$(or $(CARGO_HOME),$(HOME)/.cargo)=/cargo
+# Programs for other machines: they need nothing of theirs, and say nothing about the folders that they were built in. Cargo names
+# the project's own files from its root, so that only those of libraries need another name.
+STATIC    = -C target-feature=+crt-static -C strip=symbols --remap-path-prefix=$(or $(CARGO_HOME),$(HOME)/.cargo)=/cargo
 # The runner has to be of the version of the library.
 GUNGRAUN  = $(shell sed -n '/^name = "gungraun"$$/{n;s/^version = "\(.*\)"$$/\1/p;}' Cargo.lock)
 DENY     := 0.20.2
@@ -49,7 +49,7 @@ install: ## Install `seaworthy`, optimised as a whole: a tenth faster, and slowe
 .PHONY: test
 test: ## Everything: lints, tidy, unit tests, scenarios, and the real part (root, Linux, Go)
 	@.ci/requirements test
-	@.ci/all $(TARGET)/steps
+	@.ci/all $(TARGET)
 
 ##@ While working
 
