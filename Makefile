@@ -2,6 +2,7 @@
 #
 # CARGO_TARGET_DIR   where cargo builds (default: target)
 # SEAWORTHY_CACHE    what is slow to make for the real part: etcd, Kubernetes, containerd, the hosts' system; tools
+# KEEP_LIBRARIES     `make test` keeps there what cargo builds of other people's crates, and takes it into a new clone
 
 TARGET   := $(or $(CARGO_TARGET_DIR),target)
 STEP     := .ci/step
