@@ -61,7 +61,7 @@ fn no_storm_makes_a_host_do_anything_twice_or_for_an_operator_of_the_past() -> R
     })
 }
 
-/// Upgrades to and fro, and kills the operator at random moments, and some times as soon as a host is at work.
+/// Upgrades to and fro, and kills the operator: every fifth time once a host is at work, otherwise at random moments.
 fn kills(fleet: &mut Fleet<'_>, nodes: &mut Nodes, moments: &mut Moments) -> Result<()> {
     let world = fleet.world();
     let before = journals(world)?;
