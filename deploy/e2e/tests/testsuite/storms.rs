@@ -78,8 +78,7 @@ fn kills(fleet: &mut Fleet<'_>, nodes: &mut Nodes, moments: &mut Moments) -> Res
             // On a slow machine an operator may need longer to begin work than it is left to run.
             eventually("a host at work", PATIENCE, || {
                 let news = since(&before, journals(world)?);
-                let is_at_work = news.values().flatten().any(|operation| operation.end().is_none());
-                ensure!(is_at_work || are_at(&news, nodes, rounds), "no host is at work");
+                ensure!(at_work(&news) > 0 || are_at(&news, nodes, rounds), "no host is at work");
                 Ok(())
             })?;
         } else {
@@ -88,10 +87,9 @@ fn kills(fleet: &mut Fleet<'_>, nodes: &mut Nodes, moments: &mut Moments) -> Res
         }
         fleet.kill_operator()?;
         let after = start.elapsed();
-        let news = since(&before, journals(world)?);
-        let at_work = news.values().flatten().filter(|operation| operation.end().is_none()).count();
-        hits += at_work;
-        fleet.note(&format!("kill {kill}: after {after:.1?}, upgrade {rounds}, {at_work} hosts at work"))?;
+        let hit = at_work(&since(&before, journals(world)?));
+        hits += hit;
+        fleet.note(&format!("kill {kill}: after {after:.1?}, upgrade {rounds}, {hit} hosts at work"))?;
         fleet.start_operator()?;
     }
     nodes.are_in_order(fleet)?;
@@ -100,6 +98,11 @@ fn kills(fleet: &mut Fleet<'_>, nodes: &mut Nodes, moments: &mut Moments) -> Res
     ensure!(hits > 0, "no kill hit a host at work");
     news.iter().try_for_each(|(host, operations)| did_nothing_twice(host, operations, rounds))?;
     one_at_a_time(&news)
+}
+
+/// The number of operations that hosts have begun and not ended.
+fn at_work(news: &Journals) -> usize {
+    news.values().flatten().filter(|operation| operation.end().is_none()).count()
 }
 
 /// Whether each host has ended so many upgrades, the last one to the wanted version.

@@ -4,6 +4,10 @@
 const WORDS_MAX: usize = 40;
 const BEFORE_MAX: usize = 12;
 
+/// At most so many lines of each log, and so many characters of each of these lines: a world has a dozen logs.
+const TAIL_MAX: usize = 4;
+const TAIL_LINE_MAX: usize = 300;
+
 /// At most so many characters of a line: some errors hold whole objects.
 const LINE_MAX: usize = 1000;
 
@@ -16,6 +20,8 @@ pub(crate) struct Failure {
     pub(crate) words: Vec<String>,
     /// What the test printed last before.
     pub(crate) before: Vec<String>,
+    /// The ends of the logs of its world, each after the line that names it.
+    pub(crate) tails: Vec<String>,
 }
 
 /// The failures that a test program has printed, in their order. A program that was killed has one: its last test.
@@ -58,7 +64,7 @@ impl Section<'_> {
         let before = printed[..first].iter().filter(|line| !line.trim().is_empty());
         let before = before.map(|line| shortened(line)).collect::<Vec<_>>();
         let before = before[before.len().saturating_sub(BEFORE_MAX)..].to_vec();
-        Some(Failure { test: self.name.to_owned(), words, before })
+        Some(Failure { test: self.name.to_owned(), words, before, tails: tails(printed) })
     }
 }
 
@@ -90,8 +96,27 @@ fn words(lines: &[&str]) -> Vec<String> {
     shown
 }
 
+/// The last lines of each log whose end a test has printed.
+fn tails(lines: &[&str]) -> Vec<String> {
+    let mut found = Vec::new();
+    let mut rest = lines;
+    while let Some(start) = rest.iter().position(|line| is_tail(line)) {
+        found.push(rest[start].to_owned());
+        rest = &rest[start + 1..];
+        let end = rest.iter().position(|line| is_tail(line) || begins_words(line)).unwrap_or(rest.len());
+        let log = rest[..end].iter().filter(|line| !line.trim().is_empty()).collect::<Vec<_>>();
+        let last = &log[log.len().saturating_sub(TAIL_MAX)..];
+        found.extend(last.iter().map(|line| cut(line, TAIL_LINE_MAX)));
+    }
+    found
+}
+
 fn shortened(line: &str) -> String {
-    match line.char_indices().nth(LINE_MAX) {
+    cut(line, LINE_MAX)
+}
+
+fn cut(line: &str, most: usize) -> String {
+    match line.char_indices().nth(most) {
         Some((end, _)) => format!("{} ... and {} bytes more", &line[..end], line.len() - end),
         None => line.to_owned(),
     }
@@ -99,6 +124,8 @@ fn shortened(line: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::iter;
+
     use super::*;
 
     const ERROR: &str = "\nrunning 2 tests\ntest first ... run seaworthy-1-0: logs in /logs\nok\n\
@@ -114,6 +141,18 @@ mod tests {
         assert_eq!(found[0].words, ["Error: a scene", "", "Caused by:", "    left behind: a file"]);
         let before = ["run seaworthy-1-1: logs in /logs", "===== a scene: before", "left behind: a file"];
         assert_eq!(found[0].before, before);
+        assert_eq!(found[0].tails, ["--- end of /logs/audit.log ---", "{}"]);
+    }
+
+    #[test]
+    fn of_each_log_the_last_lines_are_told() {
+        let log = (0..9).map(|line| format!("line {line}\n")).collect::<String>();
+        let text =
+            format!("test it ... \n--- end of a ---\n{log}\n--- end of b ---\n{log}\nError: why\nFAILED\n");
+        let last = ["line 5", "line 6", "line 7", "line 8"];
+        let tail = |name| iter::once(name).chain(last);
+        let expected = tail("--- end of a ---").chain(tail("--- end of b ---")).collect::<Vec<_>>();
+        assert_eq!(failures(&text)[0].tails, expected);
     }
 
     #[test]
@@ -131,7 +170,8 @@ mod tests {
     #[test]
     fn a_program_that_was_killed_has_failed_in_its_last_test() {
         let found = failures("test one ... ok\ntest two ... \nhalf way\n");
-        let expected = Failure { test: "two".into(), words: vec![], before: vec!["half way".into()] };
+        let expected =
+            Failure { test: "two".into(), words: vec![], before: vec!["half way".into()], tails: vec![] };
         assert_eq!(found, [expected]);
     }
 

@@ -55,7 +55,7 @@ fn explained(outcome: &Outcome) -> String {
             let _ = writeln!(text, "{line}");
         }
         let _ = writeln!(text, "before that:");
-        for line in &failure.before {
+        for line in failure.before.iter().chain(&failure.tails) {
             let _ = writeln!(text, "  | {line}");
         }
     }
