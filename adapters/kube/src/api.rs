@@ -5,7 +5,7 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
-use futures::{AsyncBufRead, AsyncReadExt as _, TryStreamExt as _};
+use futures::{AsyncBufRead, AsyncBufReadExt as _, AsyncReadExt as _, TryStreamExt as _};
 use http::header::{ACCEPT, ACCEPT_ENCODING, CONTENT_TYPE};
 use http::{HeaderValue, Method, Request};
 use http_body_util::BodyExt as _;
@@ -217,9 +217,7 @@ impl Api {
     ) -> Result<Answer, Failure> {
         let answer = async {
             let Events { encoding, reader } = self.open(path, accept).await?;
-            let mut content = Vec::new();
-            let read = reader.take(most + 1).read_to_end(&mut content).await;
-            read.map_err(|error| Failure::Lost(error.to_string()))?;
+            let content = read_up_to(reader, most + 1).await?;
             if content.len() as u64 > most {
                 return Err(Failure::TooLong(most));
             }
@@ -248,9 +246,7 @@ impl Api {
         if code.is_success() {
             return Ok(Events { encoding, reader });
         }
-        let mut content = Vec::new();
-        let read = reader.take(REFUSAL_BYTES).read_to_end(&mut content).await;
-        read.map_err(|error| Failure::Lost(error.to_string()))?;
+        let content = read_up_to(reader, REFUSAL_BYTES).await?;
         Err(Failure::Answered { code: code.as_u16(), message: encoding.refusal(content.into()) })
     }
 
@@ -286,6 +282,25 @@ impl Api {
     }
 }
 
+/// Reads an answer to its end, or its first `most` bytes.
+///
+/// `read_to_end` would fill the free part of its buffer with zeros before each piece that arrives: work that grows with the
+/// square of a page's size.
+async fn read_up_to(reader: impl AsyncBufRead + Unpin, most: u64) -> Result<Vec<u8>, Failure> {
+    let lost = |error: io::Error| Failure::Lost(error.to_string());
+    let mut reader = reader.take(most);
+    let mut content = Vec::new();
+    loop {
+        let piece = reader.fill_buf().await.map_err(lost)?;
+        if piece.is_empty() {
+            return Ok(content);
+        }
+        content.extend_from_slice(piece);
+        let length = piece.len();
+        reader.consume_unpin(length);
+    }
+}
+
 fn silent(limit: Duration) -> Failure {
     Failure::Lost(format!("nothing came within {} ms", limit.as_millis()))
 }
@@ -308,10 +323,36 @@ pub(crate) fn request(
 
 #[cfg(test)]
 mod tests {
+    use futures::{StreamExt as _, stream};
+
     use super::*;
 
     fn failed(kind: io::ErrorKind) -> Failure {
         Failure::from(kube::Error::Service(Box::new(io::Error::from(kind))))
+    }
+
+    /// An answer that arrives in these pieces, with a pause before each.
+    fn answer(pieces: Vec<&'static [u8]>) -> impl AsyncBufRead + Unpin {
+        let pieces = stream::iter(pieces).then(|piece| async move {
+            tokio::task::yield_now().await;
+            Ok::<_, io::Error>(piece)
+        });
+        Box::pin(pieces).into_async_read()
+    }
+
+    #[tokio::test]
+    async fn an_answer_is_read_to_its_end_or_to_a_limit() {
+        for (most, expected) in [(0, &b""[..]), (3, b"abc"), (4, b"abcd"), (6, b"abcdef"), (9, b"abcdef")] {
+            let read = read_up_to(answer(vec![b"abc", b"d", b"ef"]), most).await.unwrap();
+            assert_eq!(read, expected, "{most}");
+        }
+    }
+
+    #[tokio::test]
+    async fn an_answer_that_breaks_off_is_lost() {
+        let pieces = stream::iter([Ok(&b"abc"[..]), Err(io::Error::from(io::ErrorKind::ConnectionReset))]);
+        let read = read_up_to(pieces.into_async_read(), 9).await;
+        assert!(matches!(read, Err(Failure::Lost(_))), "{read:?}");
     }
 
     #[test]
