@@ -11,7 +11,7 @@ use seaworthy_model::event::Outcome;
 use seaworthy_model::host::Connection;
 use seaworthy_model::id::Kind;
 use seaworthy_ssh::{Hosts, KeyError, Keys, PrivateKeyText, Replied};
-use tokio::sync::Semaphore;
+use tokio::sync::{Semaphore, SemaphorePermit};
 use tokio::time::{Instant, timeout_at};
 
 use crate::flight::Answer;
@@ -64,9 +64,9 @@ impl Execute for Executors {
             let outcome = if request.object().0 == Kind::Lease {
                 write(&api, &request, deadline).await
             } else {
-                match timeout_at(deadline, requests.acquire()).await {
-                    Ok(_permit) => write(&api, &request, deadline).await,
-                    Err(_) => {
+                match turn(&requests, deadline).await {
+                    Some(_permit) => write(&api, &request, deadline).await,
+                    None => {
                         let detail = "the request was not sent: too many others are under way";
                         Outcome::Retryable(Cause::new(CauseKind::ApiUnavailable, detail))
                     }
@@ -92,6 +92,14 @@ impl Execute for Executors {
     }
 }
 
+/// Waits until a request may be sent. `None` when half of its time is over by then: an API server that is so slow would not
+/// answer in the rest, and a write without an answer has to be read and repeated, which makes it slower still.
+async fn turn(requests: &Semaphore, deadline: Instant) -> Option<SemaphorePermit<'_>> {
+    let now = Instant::now();
+    let latest = now + deadline.saturating_duration_since(now) / 2;
+    timeout_at(latest, requests.acquire()).await.ok()?.ok()
+}
+
 /// SSH keys out of Secrets.
 pub(crate) struct SecretKeys(pub(crate) Secrets);
 
@@ -102,6 +110,31 @@ impl Keys for SecretKeys {
             Err(error @ SecretError::Missing(_)) => Err(KeyError::Missing(error.to_string())),
             Err(error @ SecretError::Invalid { .. }) => Err(KeyError::Invalid(error.to_string())),
             Err(error @ SecretError::Unavailable { .. }) => Err(KeyError::Unavailable(error.to_string())),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use tokio::time::sleep;
+
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_request_is_sent_with_at_least_half_of_its_time() {
+        let requests = Arc::new(Semaphore::new(1));
+        for (under_way_for, is_sent) in [(0, true), (7, true), (8, false), (14, false), (20, false)] {
+            let other = Arc::clone(&requests).acquire_owned().await.unwrap();
+            let began = Instant::now();
+            tokio::spawn(async move {
+                sleep(Duration::from_secs(under_way_for)).await;
+                drop(other);
+            });
+            let turn = turn(&requests, began + Duration::from_secs(15)).await;
+            assert_eq!(turn.is_some(), is_sent, "{under_way_for}");
+            assert!(began.elapsed() < Duration::from_secs(8), "{under_way_for}: {:?}", began.elapsed());
         }
     }
 }
