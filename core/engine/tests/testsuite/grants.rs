@@ -163,6 +163,28 @@ fn a_lost_zone_pauses_and_its_return_resumes() {
     assert_eq!(fixture.web().iter().filter(|version| **version == Some(2)).count(), 9);
 }
 
+/// Of three machines one may be unavailable. When it stays so for ever, the others still get the new version.
+#[test]
+fn a_dead_machine_of_a_small_fleet_does_not_stop_it_for_ever() {
+    let mut fixture = Fixture::with_pods(3, 0);
+    let see = |fixture: &mut Fixture, id: u32, health: Health| {
+        fixture.cluster.report(id, health, fixture.now);
+        fixture.deliver();
+    };
+    for id in 0..2 {
+        fixture.host(id).up = false;
+        see(&mut fixture, id, Health::Unknown);
+    }
+    fixture.upgrade();
+    fixture.pass(HOUR);
+    let told = fixture.engine.world().breaker();
+    assert_eq!(told, Some(Blocker::TooManyUnavailable { unavailable: 2, limit: 1 }));
+    fixture.host(1).up = true;
+    see(&mut fixture, 1, Health::Healthy);
+    fixture.pass(HOUR);
+    assert_eq!(fixture.web()[1..], [Some(2), Some(2)], "the two that live");
+}
+
 /// A failed machine holds the only unit. A machine that is to become a Node does not wait for it: nothing can be disrupted
 /// there.
 #[test]

@@ -175,14 +175,16 @@ impl World {
         (config.apply_deadline + longest.max().unwrap_or_default()) * 2
     }
 
-    /// Opens or closes the breaker. It closes below four fifths of the limit, so that it does not flap. While all rows
-    /// are recounted it stays as it is.
+    /// Opens or closes the breaker. It closes below four fifths of the limit, so that it does not flap. A limit of one has no
+    /// room for that: the breaker of a small fleet with a dead machine would never close. While all rows are recounted it
+    /// stays as it is.
     pub(crate) fn weigh_breaker(&mut self) {
         if self.is_recounting {
             return;
         }
         let (sick, limit) = (u64::from(self.ledger.sick), u64::from(self.breaker_limit()));
-        let is_open = if self.ledger.is_open { sick * 5 >= limit * 4 } else { sick > limit };
+        let stays_open = self.ledger.is_open && limit > 1 && sick * 5 >= limit * 4;
+        let is_open = sick > limit || stays_open;
         if core::mem::replace(&mut self.ledger.is_open, is_open) != is_open {
             self.touch_owners(Priority::Urgent);
             if !is_open {
