@@ -133,16 +133,18 @@ fn repairs_of_what_is_unavailable_do_not_wait_for_each_other() {
     assert!(!(0..3).any(is_drifted), "all of them are repaired");
 }
 
+/// A host fails or comes back, and its Node says so.
+fn see(fixture: &mut Fixture, id: u32, health: Health) {
+    fixture.host(id).up = health == Health::Healthy;
+    fixture.cluster.report(id, health, fixture.now);
+    fixture.deliver();
+}
+
 /// More machines are unavailable than `pauseWhenUnavailable` allows: nothing starts, until fewer than four fifths are.
 #[test]
 fn a_lost_zone_pauses_and_its_return_resumes() {
     let mut fixture = Fixture::with_pods(10, 0);
-    let see = |fixture: &mut Fixture, id: u32, health: Health| {
-        fixture.cluster.report(id, health, fixture.now);
-        fixture.deliver();
-    };
     for id in 0..3 {
-        fixture.host(id).up = false;
         see(&mut fixture, id, Health::Unknown);
     }
     fixture.upgrade();
@@ -150,14 +152,12 @@ fn a_lost_zone_pauses_and_its_return_resumes() {
     assert!(fixture.web().iter().all(|version| *version == Some(1)), "{:?}", fixture.web());
     let told = fixture.engine.world().breaker();
     assert_eq!(told, Some(Blocker::TooManyUnavailable { unavailable: 3, limit: 2 }));
-    fixture.host(0).up = true;
     see(&mut fixture, 0, Health::Healthy);
     fixture.pass(HOUR);
     assert!(fixture.web().iter().all(|version| *version == Some(1)), "two of ten are four fifths and more");
     fixture.restart();
     fixture.pass(HOUR);
     assert!(fixture.web().iter().all(|version| *version == Some(1)), "a new operator knows that it was open");
-    fixture.host(1).up = true;
     see(&mut fixture, 1, Health::Healthy);
     fixture.pass(HOUR);
     assert_eq!(fixture.web().iter().filter(|version| **version == Some(2)).count(), 9);
@@ -167,19 +167,13 @@ fn a_lost_zone_pauses_and_its_return_resumes() {
 #[test]
 fn a_dead_machine_of_a_small_fleet_does_not_stop_it_for_ever() {
     let mut fixture = Fixture::with_pods(3, 0);
-    let see = |fixture: &mut Fixture, id: u32, health: Health| {
-        fixture.cluster.report(id, health, fixture.now);
-        fixture.deliver();
-    };
     for id in 0..2 {
-        fixture.host(id).up = false;
         see(&mut fixture, id, Health::Unknown);
     }
     fixture.upgrade();
     fixture.pass(HOUR);
     let told = fixture.engine.world().breaker();
     assert_eq!(told, Some(Blocker::TooManyUnavailable { unavailable: 2, limit: 1 }));
-    fixture.host(1).up = true;
     see(&mut fixture, 1, Health::Healthy);
     fixture.pass(HOUR);
     assert_eq!(fixture.web()[1..], [Some(2), Some(2)], "the two that live");
