@@ -119,7 +119,7 @@ pub(crate) const fn explanation(reason: FleetReason) -> &'static str {
         FleetReason::TooManyLost => TOO_MANY_LOST,
         FleetReason::TooManyUnavailable => {
             "more machines are unavailable, for reasons of their own, than spec.pauseWhenUnavailable allows, so nothing \
-             that disrupts is started until fewer than four fifths of it are; repairs go on"
+             that disrupts is started until fewer than four fifths of it are, or no more than one is; repairs go on"
         }
         FleetReason::TooDisruptive => TOO_DISRUPTIVE,
         FleetReason::TooManyUndrained => TOO_MANY_UNDRAINED,

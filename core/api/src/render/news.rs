@@ -171,7 +171,13 @@ fn completed(rollout: &Rollout, names: &Names) -> Result<News, UnknownId> {
     let component = names.component_name(rollout.component)?;
     let to = version(rollout, rollout.target(), names)?;
     let progress = &rollout.progress;
-    let note = format!("{component} {to}: {} of {} machines have it", progress.updated, progress.total);
+    let left = progress.total.saturating_sub(progress.updated);
+    let left = if left == 0 {
+        String::new()
+    } else {
+        format!("; {left} left out for now: kubectl get machines shows them")
+    };
+    let note = format!("{component} {to}: {} of {} machines have it{left}", progress.updated, progress.total);
     let word = if rollout.is_reverted() { "RollbackCompleted" } else { "RolloutCompleted" };
     Ok(News::new(false, word, note).about(topic(rollout, component)))
 }

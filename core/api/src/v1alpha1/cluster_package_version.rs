@@ -39,8 +39,8 @@ pub struct ClusterPackageVersionSpec {
     #[cfg_attr(feature = "crd", schemars(transform = schema::text(2, 32, schema::duration())))]
     pub audit_interval: String,
     /// When more machines than this are unavailable for reasons of their own, nothing that disrupts is started until fewer
-    /// than four fifths of it are: a number, or a percentage of the machines that were set up once, rounded down, but at
-    /// least 1. Repairs of what is unavailable go on.
+    /// than four fifths of it are (where one may be unavailable, until no more than one is): a number, or a percentage of
+    /// the machines that were set up once, rounded down, but at least 1. Repairs of what is unavailable go on.
     #[serde(default = "a_fifth")]
     pub pause_when_unavailable: IntOrString,
     /// While true, no machine is admitted to a new version and nothing new is started on any machine.

@@ -149,7 +149,14 @@ fn a_rollout_is_told_when_it_begins_stops_goes_on_and_ends() {
     let ended = Rollout { completed_at: Some(AT), progress, ..rollout.clone() };
     let news = told(&moving, &fleet(vec![ended.clone()], FleetReason::MachinesLeftOut));
     assert_eq!(short(&news), ["RolloutCompleted"]);
-    assert_eq!(news[0].note, "webd 1.1.0: 58 of 60 machines have it");
+    assert_eq!(
+        news[0].note,
+        "webd 1.1.0: 58 of 60 machines have it; 2 left out for now: kubectl get machines shows them"
+    );
+    let everywhere = Progress { updated: 60, lost: 0, ..ended.progress.clone() };
+    let whole = Rollout { progress: everywhere, ..ended.clone() };
+    let news = told(&moving, &fleet(vec![whole], FleetReason::AllUpdated));
+    assert_eq!(news[0].note, "webd 1.1.0: 60 of 60 machines have it");
     // A fleet without machines: nothing was rolled out.
     assert!(told(&before, &fleet(vec![ended.clone()], FleetReason::AllUpdated)).is_empty());
     let nobody = Rollout { progress: Progress::default(), ..ended };
