@@ -19,7 +19,7 @@ STATIC    = -C target-feature=+crt-static -C strip=symbols --remap-path-prefix=$
 GUNGRAUN  = $(shell sed -n '/^name = "gungraun"$$/{n;s/^version = "\(.*\)"$$/\1/p;}' Cargo.lock)
 DENY     := 0.20.2
 MDBOOK   := 0.5.4
-# Tools that take long to build stay in the cache.
+# Tools that take long to build stay in the cache. They run for seconds, so optimising them costs more than it saves.
 CACHED    = $(or $(SEAWORTHY_CACHE),$(or $(XDG_CACHE_HOME),$(HOME)/.cache)/seaworthy)/tools
 # The features that change what is compiled; the rest of a crate's features are on by default.
 FEATURES := --features seaworthy-api/crd,seaworthy/live
@@ -76,14 +76,14 @@ documentation:
 
 .PHONY: deny
 deny: ## What the programs are made of: licences, sources, banned crates (deny.toml)
-	@$(STEP) "cargo-deny $(DENY)" cargo install --locked --quiet cargo-deny --version $(DENY) --root $(CACHED)
+	@$(STEP) "cargo-deny $(DENY)" cargo install --locked --quiet --debug cargo-deny --version $(DENY) --root $(CACHED)
 	@$(STEP) "dependencies" $(CACHED)/bin/cargo-deny --locked check bans licenses sources
 
 # Without what mdBook has for people who write: it watches files and serves pages.
 .PHONY: docs
 docs: ## The documentation as a static site: target/docs/index.html
 	@.ci/requirements build
-	@$(STEP) "mdbook $(MDBOOK)" cargo install --locked --quiet mdbook --version $(MDBOOK) \
+	@$(STEP) "mdbook $(MDBOOK)" cargo install --locked --quiet --debug mdbook --version $(MDBOOK) \
 		--no-default-features --features search --root $(CACHED)
 	@$(STEP) "pages" $(CACHED)/bin/mdbook build docs --dest-dir $(abspath $(TARGET))/docs
 	@echo "see $(abspath $(TARGET))/docs/index.html"
