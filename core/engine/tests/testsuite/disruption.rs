@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::fixture::{self, Fixture, pod, record, web};
+use crate::fixture::{Fixture, WEB, pod, record, want, web};
 use seaworthy_model::component::Disruption;
 use seaworthy_model::detail::FleetDetail;
 use seaworthy_model::package_version::{FleetReason, Rollout};
@@ -113,7 +113,7 @@ fn a_new_machine_gets_what_serving_ones_must_not() {
             Strategy { batches: vec![Percent(100)], first_bake: SECOND, at_most, ..Strategy::default() };
         spec.strategy = Some(strategy);
     });
-    fixture.store.defaults(vec![fixture::want(fixture::WEB, web(1))]);
+    fixture.store.defaults(vec![want(WEB, web(1))]);
     fixture.deliver();
     fixture.pass(HOUR);
     assert_eq!(fixture.web(), [Some(1); 3]);
@@ -179,4 +179,25 @@ fn pods_that_leave_are_not_deleted() {
     assert_eq!((told(&fixture).0, updated(&fixture)), (FleetReason::AllUpdated, 10));
     assert_eq!(fixture.cluster.deleted, ["bare-0"]);
     assert_eq!(fixture.cluster.evicted.len(), 9);
+}
+
+/// A rollout back to a release that is known to work has no gates, and is bound to the strategy all the same.
+#[test]
+fn a_way_back_does_to_workloads_what_the_strategy_says() {
+    for at_most in [None, Some(Disruption::Restart)] {
+        let mut fixture = fleet(None, Undrainable::Force { after: MINUTE * 20 });
+        fixture.store.edit_fleet(|spec| spec.strategy.as_mut().unwrap().first_bake = HOUR * 9);
+        fixture.upgrade();
+        fixture.pass(HOUR);
+        let changed: Vec<u32> = (0..10).filter(|id| fixture.web()[*id as usize] == Some(2)).collect();
+        assert_eq!(changed.len(), 2);
+        bare(&mut fixture, &changed);
+        fixture.store.edit_fleet(|spec| spec.strategy.as_mut().unwrap().at_most = at_most);
+        fixture.store.defaults(vec![want(WEB, web(1))]);
+        fixture.pass(HOUR * 2);
+        match at_most {
+            None => assert_eq!((updated(&fixture), fixture.cluster.deleted.len()), (0, 2)),
+            Some(_) => assert_eq!((told(&fixture).0, updated(&fixture)), (FleetReason::TooDisruptive, 2)),
+        }
+    }
 }

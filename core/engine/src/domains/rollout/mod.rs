@@ -348,10 +348,10 @@ const fn is_idle(state: &RolloutState) -> bool {
     state.counts.eligible == 0 && state.counts.at_work() == 0
 }
 
-/// How many machines cannot be drained, and how many of them a batch ends without, if they are more. What is rolled back
-/// waits for none.
+/// How many machines cannot be drained, and how many of them a batch ends without, if they are more. What goes back to a release
+/// that is known to work waits for none.
 fn undrained(world: &World, state: &RolloutState) -> Option<(u32, u32)> {
-    let strategy = world.strategy_of(state).filter(|_| !state.record.is_reverted())?;
+    let strategy = world.strategy_of(state).filter(|_| has_gates(state))?;
     let machines = state.counts.undrained();
     let limit = strategy.undrainable.skipped_of(state.counts.total());
     (machines > limit).then_some((machines, limit))

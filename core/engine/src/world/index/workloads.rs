@@ -32,8 +32,8 @@ impl World {
     /// What a rollout may do to workloads is part of the present strategy of its owner: people tighten or loosen it while the
     /// rollout is under way. Without one, that with which it started counts. `None`: a rollout without a strategy.
     pub(crate) fn strategy_of<'w>(&'w self, rollout: &'w RolloutState) -> Option<&'w Strategy> {
-        let course = rollout.record.course.as_ref()?;
-        self.charter(rollout.owner).and_then(|charter| charter.strategy).or(Some(&course.strategy))
+        let recorded = || rollout.record.course.as_ref().map(|course| &course.strategy);
+        self.charter(rollout.owner).and_then(|charter| charter.strategy).or_else(recorded)
     }
 
     /// Why a rollout must not change a machine that serves: its strategy allows less than that does to the workloads there.
