@@ -20,8 +20,12 @@ use crate::collection::Collection;
 use crate::encoding::{Answer, Encoding, Event, Page, Type};
 use crate::update::{Change, Update};
 
-/// Objects in one page of a list; as in client-go, so that the API server's own tuning fits.
+/// Objects in one page of a list at most; as in client-go, so that the API server's own tuning fits.
 const PAGE: u32 = 500;
+/// Objects in the first page of a list: their size is not known yet.
+const FIRST_PAGE: u32 = 50;
+/// The bytes that a page should have. A page is kept until all its objects are read, and a Node with its fifty images has 10 KB.
+const PAGE_GOAL: usize = 512 << 10;
 /// The most bytes of a page. An API server counts objects only, and an object may have more than a megabyte.
 const PAGE_BYTES: u64 = 16 << 20;
 /// A list whose page has too many bytes begins anew with so many times fewer objects in each.
@@ -42,7 +46,7 @@ pub(crate) struct Watch {
     /// Number of the round of watches to which this one belongs.
     generation: u64,
     updates: mpsc::Sender<Update>,
-    /// Objects in one page of a list.
+    /// Objects in one page of a list at most.
     page: u32,
 }
 
@@ -60,21 +64,15 @@ enum End {
     Closed,
     /// The version has expired: only a new list helps.
     Expired,
-    /// A page of the list has too many bytes.
-    PageTooLong,
+    /// A page of so many objects has too many bytes.
+    PageTooLong(u32),
     /// The request failed.
     Failed(Failure),
 }
 
 impl From<Failure> for End {
     fn from(failure: Failure) -> Self {
-        if matches!(failure, Failure::TooLong(_)) {
-            Self::PageTooLong
-        } else if failure.is_expired() {
-            Self::Expired
-        } else {
-            Self::Failed(failure)
-        }
+        if failure.is_expired() { Self::Expired } else { Self::Failed(failure) }
     }
 }
 
@@ -115,15 +113,15 @@ impl Watch {
                     version = None;
                     failures.pause().await;
                 }
-                Err(End::PageTooLong) if self.page > 1 => {
-                    self.page = (self.page / PAGE_SHRINKS).max(1);
+                Err(End::PageTooLong(objects)) if objects > 1 => {
+                    self.page = (objects / PAGE_SHRINKS).max(1);
                     tracing::warn!(
                         kind = self.kind(),
                         page = self.page,
                         "objects are large, listing fewer at once"
                     );
                 }
-                Err(End::PageTooLong) => {
+                Err(End::PageTooLong(_)) => {
                     let failure = Failure::TooLong(PAGE_BYTES);
                     if self.report(&mut failures, &failure).await.is_err() {
                         return;
@@ -166,8 +164,9 @@ impl Watch {
     async fn list(&self) -> Result<String, End> {
         let mut token = String::new();
         let mut began = false;
+        let mut objects = FIRST_PAGE.min(self.page);
         loop {
-            let answer = self.read_page(self.page, &token).await?;
+            let answer = self.read_page(objects, &token).await?;
             let page = Page::read(&answer)?;
             if !began {
                 // Not before the first page is there: a list that fails at once has not begun.
@@ -182,12 +181,16 @@ impl Watch {
                 return Ok(page.version);
             }
             token = page.token;
+            objects = next_page(answer.content.len(), page.objects.len()).min(self.page);
         }
     }
 
-    async fn read_page(&self, objects: u32, token: &str) -> Result<Answer, Failure> {
+    async fn read_page(&self, objects: u32, token: &str) -> Result<Answer, End> {
         let accept = Encoding::of_lists(self.collection.source.kind());
-        self.api.read("list", &self.collection.list(objects, token), accept, PAGE_BYTES).await
+        let answer = self.api.read("list", &self.collection.list(objects, token), accept, PAGE_BYTES).await;
+        answer.map_err(|failure| {
+            if matches!(failure, Failure::TooLong(_)) { End::PageTooLong(objects) } else { failure.into() }
+        })
     }
 
     const fn kind(&self) -> &'static str {
@@ -240,6 +243,12 @@ impl Watch {
         *version = identity.version;
         Ok(())
     }
+}
+
+/// How many objects the page after this one should have, if they are as large.
+fn next_page(bytes: usize, objects: usize) -> u32 {
+    let fit = PAGE_GOAL.saturating_mul(objects) / bytes.max(1);
+    u32::try_from(fit).unwrap_or(u32::MAX).max(1)
 }
 
 /// The failures in a row of one watch.

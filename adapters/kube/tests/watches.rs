@@ -111,8 +111,10 @@ async fn a_list_comes_in_pages_and_changes_follow() {
     assert_eq!(told.len(), 2 * 1_234 + 1);
     assert_eq!(told[..2], ["name n0000", "0 Healthy"]);
     assert_eq!(told.last().unwrap(), "synced");
-    let lists = fake.requests("GET /api/v1/nodes?limit=500");
-    assert_eq!(lists.len(), 3, "{lists:?}");
+    // The first page has fifty, and shows that the objects are small.
+    let lists = fake.requests("GET /api/v1/nodes?limit=50");
+    let limits: Vec<_> = lists.iter().map(|url| url.contains("limit=500")).collect();
+    assert_eq!(limits, [false, true, true, true], "{lists:?}");
     assert!(
         lists.iter().all(|url| !url.contains("resourceVersion")),
         "read from the store itself: {lists:?}"
@@ -139,7 +141,7 @@ async fn a_watch_that_ends_goes_on_where_it_was() {
     fake.end_watches();
     fake.put(NODES, node("a", "False"));
     assert_eq!(rig.told(Kind::Node).await, ["0 Unhealthy"]);
-    assert_eq!(fake.requests("nodes?limit=500").len(), 1, "no second list");
+    assert_eq!(fake.requests("nodes?limit=50").len(), 1, "no second list");
 }
 
 #[tokio::test(start_paused = true)]
@@ -173,26 +175,50 @@ async fn a_list_that_expires_between_pages_begins_anew() {
     let told = rig.told(Kind::Node).await;
     assert_eq!(told.iter().filter(|word| *word == "synced").count(), 1);
     assert_eq!(told.iter().filter(|word| word.ends_with("gone")).count(), 0);
-    assert_eq!(told.iter().filter(|word| word.ends_with("Healthy")).count(), 500 + 600);
+    assert_eq!(told.iter().filter(|word| word.ends_with("Healthy")).count(), 50 + 600);
 }
 
 /// An API server counts the objects of a page, not their bytes, and whoever may create an object may make it large.
 #[tokio::test(start_paused = true)]
 async fn a_list_of_large_objects_comes_in_smaller_pages() {
     let fake = Fake::default();
-    for number in 0..120 {
-        let mut large = node(&format!("n{number:04}"), "True");
+    let large = |name: String| {
+        let mut large = node(&name, "True");
+        // Most places where a page can be cut are within a character.
         large["metadata"]["annotations"] = json!({ "x": "\u{20ac}".repeat(85 << 10) });
-        fake.put(NODES, large);
+        large
+    };
+    for number in 0..120 {
+        fake.put(NODES, large(format!("n{number:04}")));
     }
     let mut rig = Rig::start(&fake);
     rig.restart();
     let told = rig.told(Kind::Node).await;
     assert_eq!(told.iter().filter(|word| word.ends_with("Healthy")).count(), 120);
     assert_eq!(told.last().unwrap(), "synced");
-    // 120 objects have 30 MiB, and 62 of them fit. Most places where a page can be cut are within a character.
-    assert_eq!(fake.requests("GET /api/v1/nodes?limit=500").len(), 1);
-    assert_eq!(fake.requests("GET /api/v1/nodes?limit=62").len(), 2);
+    // 50 objects have 12.5 MiB. All pages after that have half a megabyte.
+    assert_eq!(fake.requests("GET /api/v1/nodes?limit=50").len(), 1);
+    assert_eq!(fake.requests("GET /api/v1/nodes?limit=2&").len(), 35);
+}
+
+/// Small objects say nothing of those that follow.
+#[tokio::test(start_paused = true)]
+async fn a_page_of_too_many_bytes_is_the_last_of_its_size() {
+    let fake = Fake::default();
+    for number in 0..700 {
+        let mut object = node(&format!("n{number:04}"), "True");
+        if number >= 600 {
+            object["metadata"]["annotations"] = json!({ "x": "x".repeat(255 << 10) });
+        }
+        fake.put(NODES, object);
+    }
+    let mut rig = Rig::start(&fake);
+    rig.restart();
+    let told = rig.told(Kind::Node).await;
+    let healthy = told.iter().filter(|word| word.ends_with("Healthy")).count();
+    assert_eq!(told.iter().filter(|word| *word == "synced").count(), 1);
+    assert_eq!(healthy, 550 + 700, "the first list ends after its second page");
+    assert_eq!(fake.requests("GET /api/v1/nodes?limit=500").len(), 2);
 }
 
 #[tokio::test(start_paused = true)]
