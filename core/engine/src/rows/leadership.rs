@@ -70,6 +70,9 @@ pub struct Leadership {
     pub behind: Option<Box<LeaseObject>>,
     /// Back-off after a write of the Lease or a `Watch` that failed.
     pub retry: Retry,
+    /// Since when we hold the Lease without two turns that are further apart than `renew_deadline`: the process was not paused,
+    /// and its clock was not set forward.
+    pub(crate) awake_since: Timestamp,
     /// Another operator has taken the Lease.
     pub stepped_down: Option<Epoch>,
     /// The process was asked to stop.
@@ -93,6 +96,9 @@ impl Leadership {
             self.seen_at = None;
         }
         self.seen_at.get_or_insert(now);
+        if self.confirmed.is_some() && now > before + self.renew_deadline {
+            self.awake_since = now;
+        }
         let in_time = self.confirmed.is_some_and(|since| now < since + self.renew_deadline);
         self.overdue = self.confirmed.is_some() && !in_time;
         !core::mem::replace(&mut self.in_time, in_time) && in_time

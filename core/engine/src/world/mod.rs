@@ -273,6 +273,12 @@ impl World {
         self.now
     }
 
+    /// From when on a state counts as seen that began at this time and has lasted: not before the last pause of this process, or
+    /// leap of its clock.
+    pub(crate) fn seen_since(&self, since: Timestamp) -> Timestamp {
+        since.max(self.leadership.awake_since)
+    }
+
     /// Adds a machine to those that wait for nothing but a unit of the budget, or a place in the repair lane.
     pub(crate) fn wait_for_unit(&mut self, id: MachineId) {
         if self.machine(id).is_spared() {

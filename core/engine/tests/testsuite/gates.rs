@@ -86,6 +86,20 @@ fn a_new_operator_goes_on_watching() {
     assert_eq!(updated(&fixture).len(), 4);
 }
 
+/// An operator that was paused, or whose clock was set forward, has watched nothing meanwhile.
+#[test]
+fn a_clock_that_is_set_forward_ends_no_watch() {
+    let mut fixture = fleet(OnFailure::Pause);
+    fixture.pass(MINUTE * 20);
+    let done_at = course(&fixture).done_at;
+    fixture.sleep(HOUR);
+    fixture.pass(MINUTE * 29);
+    assert_eq!((updated(&fixture).len(), course(&fixture).done_at), (1, done_at));
+    assert_eq!(reason(&fixture), FleetReason::Baking);
+    fixture.pass(MINUTE * 2);
+    assert_eq!(updated(&fixture).len(), 4);
+}
+
 /// What was at work at a pause ends, and people read the record while the rollout stands still.
 #[test]
 fn a_rollout_that_stands_still_does_not_tell_of_machines_that_have_ended() {

@@ -236,7 +236,7 @@ impl Step<'_> {
             Some(_) => self.machine.ordered_at,
             None => self.world.leadership.began_at,
         };
-        let until = since + self.world.longest_operation(draft.config);
+        let until = self.world.seen_since(since) + self.world.longest_operation(draft.config);
         if draft.now < until {
             draft.wake_at(until, WakeReason::Deadline);
         } else if self.world.may_give_up() {
@@ -248,10 +248,13 @@ impl Step<'_> {
 
     /// A Node that is not ready for long is out of service. All of them may be not ready for a while after API servers were
     /// away, and their pods run on: whoever took that for an outage would work on twice as many machines as may be
-    /// unavailable. True if that is noted now: what the machine takes of the budget changes before anything is decided.
+    /// unavailable. So would an operator whose clock is set forward. True if that is noted now: what the machine takes of the
+    /// budget changes before anything is decided.
     fn note_unready(self, draft: &mut Draft<'_>) -> bool {
-        let since = self.machine.unready_since.filter(|_| !self.machine.lasts_unready);
-        let Some(until) = since.map(|since| since + OUT_OF_SERVICE_AFTER) else { return false };
+        let Some(since) = self.machine.unready_since.filter(|_| !self.machine.lasts_unready) else {
+            return false;
+        };
+        let until = self.world.seen_since(since) + OUT_OF_SERVICE_AFTER;
         if draft.now < until {
             draft.wake_at(until, WakeReason::Deadline);
             return false;

@@ -53,7 +53,7 @@ impl Step<'_> {
         if course.failure.is_some() {
             return self.stay_failed(draft, (index, state, course), record, plan);
         }
-        let bakes_until = course.done_at.map(|at| at + course.bake_time());
+        let bakes_until = course.done_at.map(|at| self.bakes_until(course, at));
         let is_baked = is_done(self.world, state) && bakes_until.is_some_and(|until| until <= draft.now);
         // The counters show cheaply whether there is anything to find.
         let may_differ = state.counts.failed > 0 || self.world.fallen() > 0 || !self.world.repairs.is_empty();
@@ -131,6 +131,12 @@ impl Step<'_> {
         })
     }
 
+    /// Until when a batch is watched that was done at this time. An operator that was paused, or whose clock was set forward, has
+    /// not watched it meanwhile, and begins anew.
+    fn bakes_until(self, course: &Course, done_at: Timestamp) -> Timestamp {
+        self.world.seen_since(done_at).whole_seconds() + course.bake_time()
+    }
+
     /// The batch is under way, or its machines are being watched.
     fn wait_for_batch(
         self,
@@ -151,7 +157,7 @@ impl Step<'_> {
         if course.done_at.is_none() {
             on_course(record, |course| course.done_at = Some(done_at));
         }
-        let until = done_at + course.bake_time();
+        let until = self.bakes_until(course, done_at);
         plan.standstill.bakes();
         draft.wake_at(until, WakeReason::Gate);
         draft.wait(Blocker::Baking { until });
@@ -300,7 +306,7 @@ impl Step<'_> {
             }
             (None, Some(done_at)) if reason == FleetReason::Baking => {
                 let is_last = record.admitted_below == Rollout::EVERYBODY;
-                Some(FleetDetail::Bake { gate: name(), until: done_at + course.bake_time(), is_last })
+                Some(FleetDetail::Bake { gate: name(), until: self.bakes_until(course, done_at), is_last })
             }
             _ => None,
         }

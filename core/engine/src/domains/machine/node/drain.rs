@@ -169,6 +169,7 @@ impl Step<'_> {
             self.await_node(draft, draft.now);
             return false;
         };
+        let since = self.world.seen_since(since);
         if draft.now < since + REGISTRATION {
             self.await_node(draft, since);
             return false;
@@ -249,7 +250,8 @@ impl Step<'_> {
     /// Evicts the next pod. After the last one, waits until the pods have to be listed again.
     fn evict(self, draft: &mut Draft<'_>, drain: &Drain, listed: &Listed, mark: &Mark) {
         let policy = self.world.drain_policy();
-        let forced_at = self.world.force_after(self.machine).map(|after| mark.since + after);
+        let forced_at =
+            self.world.force_after(self.machine).map(|after| self.world.seen_since(mark.since) + after);
         let limit = Duration::from_secs(u64::from(policy.timeout_seconds));
         if limit > Duration::ZERO && draft.now >= forced_at.unwrap_or(mark.since) + limit {
             let until = draft.now + draft.config.backoff_max;
