@@ -49,6 +49,7 @@ pub use metadata::MetadataError;
 pub use node::node;
 pub use package_version::package_version;
 pub use status::{machine_status, package_version_status, version_status};
+pub use text::duration;
 
 /// The observation of `object`; `None` when nothing depends on it. Deliver [`Names::announce`] first. `read` decodes
 /// certificate requests.

@@ -160,7 +160,8 @@ pub(super) fn mode(text: &str) -> Option<u32> {
 const DURATION_MAX_SECONDS: u64 = 8760 * 3600;
 
 /// A duration from 1 s to 8760 h in hours, minutes and seconds, in this order, each at most once: `24h`, `1h30m`.
-pub(super) fn duration(text: &str) -> Option<core::time::Duration> {
+#[must_use]
+pub fn duration(text: &str) -> Option<core::time::Duration> {
     let mut rest = text;
     let mut seconds = 0;
     for (unit, length) in [('h', 3600), ('m', 60), ('s', 1)] {

@@ -1,21 +1,29 @@
 //! Gates of rollouts, judged on the true state: no further machine is permitted while nearly all that were changed are known
-//! not to be ready, unless people let the rollout go on.
+//! not to be ready, unless people let the rollout go on, nor before those of a batch were watched for as long as they are to be.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use seaworthy_api::v1alpha1::{ClusterPackageVersionStatus, RolloutStatus};
+use seaworthy_api::parse;
+use seaworthy_api::v1alpha1::{ClusterPackageVersionStatus, CourseStatus, RolloutStatus};
 use seaworthy_kernel::Timestamp;
+use seaworthy_model::id::Uid;
 use seaworthy_model::node::Health;
 
 use super::budget::count_or_percent;
 use crate::world::World;
 use crate::world::api_server::Written;
 
-/// Since when Nodes are not ready.
+/// A batch: who owns the rollout, the component, the generation of the rollout, and its number.
+type Batch = (Uid, String, i64, i64);
+
+/// What gates go by, by a true clock.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Gates {
+    /// Since when Nodes are not ready.
     unready: BTreeMap<u32, Timestamp>,
+    /// Since when batches are watched, and how many epochs there were by then.
+    watched: BTreeMap<Batch, (Timestamp, usize)>,
 }
 
 impl Gates {
@@ -28,15 +36,52 @@ impl Gates {
         }
     }
 
-    /// Permits that no gate can have given. Operators know what is older than `knowledge`.
-    pub(super) fn objections(&self, written: &Written, world: &World, knowledge: Duration) -> Vec<String> {
+    /// Permits that no gate can have given. Operators know what is older than `knowledge`, and the present one is that of this
+    /// epoch.
+    pub(super) fn objections(
+        &mut self,
+        written: &Written,
+        world: &World,
+        (knowledge, epoch): (Duration, usize),
+    ) -> Vec<String> {
         let status = |object: &crate::world::api_server::Stored| {
             object.charter().and_then(|(_, status)| status.cloned())
         };
         let before = written.before.as_ref().and_then(|before| status(before));
         let (Some(before), Some(after)) = (before, status(&written.object)) else { return Vec::new() };
-        let raised = after.rollouts.iter().filter(|rollout| is_raised(&before, rollout));
-        raised.filter_map(|rollout| self.objection(rollout, world, knowledge)).collect()
+        let (owner, now) = (written.object.uid(), world.now());
+        let raised = after.rollouts.iter().filter_map(|rollout| Some((rollout, raised(&before, rollout)?)));
+        let objections = raised.flat_map(|(rollout, past)| {
+            let watched = Some(past).filter(|_| rollout.updated + rollout.failed > 0);
+            let early = watched.and_then(|past| {
+                self.too_early((batch(owner, rollout, past), past), (now, epoch), knowledge)
+            });
+            [self.objection(rollout, world, knowledge), early].into_iter().flatten()
+        });
+        let objections = objections.collect();
+        for rollout in &after.rollouts {
+            if let Some(course) = rollout.course.as_ref().filter(|course| course.done_at.is_some()) {
+                self.watched.entry(batch(owner, rollout, course)).or_insert((now, epoch));
+            }
+        }
+        objections
+    }
+
+    /// Whether a batch with changed machines was watched for less than three quarters of its time. The write that said that it was
+    /// done may have come late, and a clock runs fast. Each operator has a clock of its own, so only the deeds of one are compared.
+    fn too_early(
+        &self,
+        (batch, course): (Batch, &CourseStatus),
+        (now, epoch): (Timestamp, usize),
+        knowledge: Duration,
+    ) -> Option<String> {
+        let (since, _) = self.watched.get(&batch).filter(|(_, began_in)| *began_in == epoch)?;
+        let strategy = &course.strategy;
+        let text = if course.batch <= 1 { &strategy.first_bake_time } else { &strategy.bake_time };
+        let lasted = now.since(*since);
+        let (_, component, _, number) = &batch;
+        (lasted + knowledge < parse::duration(text)? * 3 / 4)
+            .then(|| format!("batch {number} of {component} is watched for {lasted:?} instead of {text}"))
     }
 
     fn objection(&self, rollout: &RolloutStatus, world: &World, knowledge: Duration) -> Option<String> {
@@ -63,14 +108,18 @@ impl Gates {
     }
 }
 
-/// Whether a rollout permits more machines than before, although nothing but its gates can have decided that.
-fn is_raised(before: &ClusterPackageVersionStatus, after: &RolloutStatus) -> bool {
+fn batch(owner: Uid, rollout: &RolloutStatus, course: &CourseStatus) -> Batch {
+    (owner, rollout.component.clone(), rollout.generation, course.batch)
+}
+
+/// The course so far of a rollout that permits more machines than before, although nothing but its gates can have decided that.
+fn raised<'s>(before: &'s ClusterPackageVersionStatus, after: &RolloutStatus) -> Option<&'s CourseStatus> {
     let is_same = |before: &&RolloutStatus| {
         before.component == after.component && before.generation == after.generation
     };
-    let Some(before) = before.rollouts.iter().find(is_same) else { return false };
-    let (Some(past), Some(course)) = (&before.course, &after.course) else { return false };
+    let before = before.rollouts.iter().find(is_same)?;
+    let (past, course) = (before.course.as_ref()?, after.course.as_ref()?);
     let is_of_people = past.failed_gate.is_some() || course.excused > 0;
     let is_next = before.admitted_below > 0 && after.admitted_below > before.admitted_below;
-    is_next && !is_of_people && course.reverted_at.is_none()
+    (is_next && !is_of_people && course.reverted_at.is_none()).then_some(past)
 }

@@ -107,7 +107,8 @@ impl Oracle {
         self.committed(written, &world.hosts, now);
         self.users_written(written, world.api_servers.home());
         if by_operator && object.charter().is_some() {
-            for detail in self.gates.objections(written, world, self.budget.detection()) {
+            let terms = (self.budget.detection(), self.leadership.epochs());
+            for detail in self.gates.objections(written, world, terms) {
                 self.breach("gate", now, detail);
             }
         }
