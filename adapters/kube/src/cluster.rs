@@ -2,7 +2,8 @@
 
 use serde::Deserialize;
 
-use crate::api::{Api, Failure};
+use crate::api::Api;
+use crate::failure::Failure;
 
 /// The id of the cluster by which hosts tell their owners apart: the uid of its namespace `kube-system`, which no
 /// other cluster shares and which lives as long as the cluster.

@@ -15,7 +15,7 @@ use seaworthy_model::id::Kind;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use crate::api::Failure;
+use crate::failure::Failure;
 use crate::protobuf::{self, Bare, List, WatchEvent};
 
 /// The media type of JSON.

@@ -10,8 +10,9 @@ use seaworthy_model::event::{Outcome, Receipt};
 use serde::de::DeserializeOwned;
 use tokio::time::Instant;
 
-use crate::api::{Api, Failure, request};
+use crate::api::{Api, request};
 use crate::encoding::JSON;
+use crate::failure::Failure;
 
 /// Asks a Prometheus by the proxy of the API server.
 pub(crate) async fn query(api: &Api, query: &Request, deadline: Instant) -> Outcome {

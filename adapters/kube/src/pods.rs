@@ -11,8 +11,9 @@ use seaworthy_model::event::{Outcome, Receipt};
 use seaworthy_model::pod::PodFacts;
 use tokio::time::Instant;
 
-use crate::api::{Api, Failure, request};
+use crate::api::{Api, request};
 use crate::encoding::JSON;
+use crate::failure::Failure;
 
 /// Lists the pods that `query` asks for. It changes nothing, so every failure may be retried.
 pub(crate) async fn list(api: &Api, query: &PodQuery, deadline: Instant) -> Outcome {

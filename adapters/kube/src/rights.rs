@@ -9,7 +9,7 @@ use seaworthy_api::request::Request;
 use seaworthy_model::id::Kind;
 use tokio::time::Instant;
 
-use crate::api::Failure;
+use crate::failure::Failure;
 
 /// A right that was used within this time is not taken for lost at the first refusal.
 const LATELY: Duration = Duration::from_secs(60);

@@ -12,7 +12,8 @@ use serde::Deserialize;
 use tokio::time::Instant;
 use zeroize::Zeroizing;
 
-use crate::api::{Api, Failure};
+use crate::api::Api;
+use crate::failure::Failure;
 
 /// The type that a Secret must have.
 const TYPE: &str = "kubernetes.io/ssh-auth";

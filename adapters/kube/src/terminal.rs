@@ -11,9 +11,10 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use crate::api::{Api, Failure, READ_TIMEOUT, request};
+use crate::api::{Api, READ_TIMEOUT, request};
 use crate::collection::Collection;
 use crate::connect::{ConnectError, connect_as_person};
+use crate::failure::Failure;
 use crate::source::Source;
 use crate::version::round;
 

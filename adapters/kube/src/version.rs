@@ -8,7 +8,8 @@ use serde::Deserialize;
 use tokio::sync::mpsc;
 use tokio::time::sleep;
 
-use crate::api::{Api, Failure};
+use crate::api::Api;
+use crate::failure::Failure;
 
 /// The wait after a round that failed.
 const ASK_AGAIN: Duration = Duration::from_secs(10);

@@ -15,9 +15,10 @@ use std::time::Duration;
 use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep, timeout};
 
-use crate::api::{Api, Failure};
+use crate::api::Api;
 use crate::collection::Collection;
 use crate::encoding::{Answer, Encoding, Event, Page, Type};
+use crate::failure::Failure;
 use crate::update::{Change, Update};
 
 /// Objects in one page of a list at most; as in client-go, so that the API server's own tuning fits.

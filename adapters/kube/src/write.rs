@@ -9,7 +9,8 @@ use seaworthy_model::event::{Outcome, Receipt};
 use serde::Deserialize;
 use tokio::time::Instant;
 
-use crate::api::{Api, Failure, request};
+use crate::api::{Api, request};
+use crate::failure::Failure;
 use crate::{gate_checks, pods};
 
 /// The field manager: the name under which the API server records who owns the fields.
