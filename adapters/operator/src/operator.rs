@@ -66,8 +66,8 @@ fn end_on_panic() {
     }));
 }
 
-/// The loop of the engine has the main thread, and all connections share one more. A connection hands on many small pieces, and
-/// waking another thread for each cost a quarter of the processor time of a start; one thread for each core would do that.
+/// The main thread runs the loop of the engine, and one worker runs all connections. A connection hands on many small pieces. With
+/// several workers another one is woken for each piece, which cost a quarter of the processor time of a start.
 fn runtime() -> anyhow::Result<tokio::runtime::Runtime> {
     let mut builder = tokio::runtime::Builder::new_multi_thread();
     builder.worker_threads(1).enable_all().build().context("cannot start threads")

@@ -273,8 +273,8 @@ impl World {
         self.now
     }
 
-    /// From when on a state counts as seen that began at this time and has lasted: not before the last pause of this process, or
-    /// leap of its clock.
+    /// The moment from which a state that began at `since` counts as observed. What was before the last pause of this process, or
+    /// the last leap of its clock, does not count: nobody has observed it without a break.
     pub(crate) fn seen_since(&self, since: Timestamp) -> Timestamp {
         since.max(self.leadership.awake_since)
     }
