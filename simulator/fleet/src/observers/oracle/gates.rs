@@ -50,16 +50,12 @@ impl Gates {
         let before = written.before.as_ref().and_then(|before| status(before));
         let (Some(before), Some(after)) = (before, status(&written.object)) else { return Vec::new() };
         let (owner, now) = (written.object.uid(), world.now());
-        let raised = after.rollouts.iter().filter_map(|rollout| Some((rollout, raised(&before, rollout)?)));
-        let objections = raised.flat_map(|(rollout, past)| {
-            let watched = Some(past).filter(|_| rollout.updated + rollout.failed > 0);
-            let early = watched.and_then(|past| {
-                self.too_early((batch(owner, rollout, past), past), (now, epoch), knowledge)
-            });
-            [self.objection(rollout, world, knowledge), early].into_iter().flatten()
-        });
-        let objections = objections.collect();
+        let mut objections = Vec::new();
         for rollout in &after.rollouts {
+            if let Some(past) = raised(&before, rollout) {
+                objections.extend(self.objection(rollout, world, knowledge));
+                objections.extend(self.too_early(owner, (rollout, past), (now, epoch), knowledge));
+            }
             if let Some(course) = rollout.course.as_ref().filter(|course| course.done_at.is_some()) {
                 self.watched.entry(batch(owner, rollout, course)).or_insert((now, epoch));
             }
@@ -71,15 +67,20 @@ impl Gates {
     /// done may have come late, and a clock runs fast. Each operator has a clock of its own, so only the deeds of one are compared.
     fn too_early(
         &self,
-        (batch, course): (Batch, &CourseStatus),
+        owner: Uid,
+        (rollout, course): (&RolloutStatus, &CourseStatus),
         (now, epoch): (Timestamp, usize),
         knowledge: Duration,
     ) -> Option<String> {
-        let (since, _) = self.watched.get(&batch).filter(|(_, began_in)| *began_in == epoch)?;
+        if rollout.updated + rollout.failed == 0 {
+            return None;
+        }
+        let watched = self.watched.get(&batch(owner, rollout, course));
+        let (since, _) = watched.filter(|(_, began_in)| *began_in == epoch)?;
         let strategy = &course.strategy;
         let text = if course.batch <= 1 { &strategy.first_bake_time } else { &strategy.bake_time };
         let lasted = now.since(*since);
-        let (_, component, _, number) = &batch;
+        let (component, number) = (&rollout.component, course.batch);
         (lasted + knowledge < parse::duration(text)? * 3 / 4)
             .then(|| format!("batch {number} of {component} is watched for {lasted:?} instead of {text}"))
     }
