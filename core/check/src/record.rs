@@ -30,7 +30,7 @@ fn judge_status(machine: &Machine, status: &MachineStatus, action: &Action, find
             return;
         }
     }
-    for failure in &machine.failed {
+    for failure in machine.failed.iter() {
         let recorded = status.component(failure.component).and_then(|component| component.failed);
         if recorded != Some(failure.release) {
             let detail =

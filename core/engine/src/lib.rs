@@ -27,6 +27,7 @@ use domains::draft::{Draft, Order};
 pub use rows::api_servers::KnownApiServers;
 pub use rows::certificates::{Certificates, Request};
 pub use rows::drain::{Drain, Listed};
+pub use rows::few::Few;
 pub use rows::fleet::{Counts, Fleet, RolloutState};
 pub use rows::inquiry::Inquiry;
 pub use rows::leadership::Leadership;

@@ -1,5 +1,6 @@
 //! One row of the world: what is known of a machine, first hand and from the API server.
 
+use crate::rows::few::Few;
 use crate::rows::policy::Places;
 use crate::rows::set::Owner;
 use crate::rows::trouble::Trouble;
@@ -7,7 +8,6 @@ use crate::runtime::retry::Retry;
 use crate::runtime::tracked::Writes;
 use alloc::boxed::Box;
 use alloc::sync::Arc;
-use alloc::vec::Vec;
 use seaworthy_model::detail::Detail;
 use seaworthy_model::draw::mix;
 
@@ -69,12 +69,12 @@ pub struct Machine {
     /// What the last operation that we ordered installs. Means nothing once it has ended.
     pub(crate) installs: Option<VersionId>,
     /// Releases that failed, for the present generation of the spec; the status may not show them yet.
-    pub failed: Vec<Failure>,
+    pub failed: Few<Failure>,
     /// When that operation was ordered, or was last seen to go on.
     pub(crate) ordered_at: Timestamp,
     /// The components for which it gave its grant back: it needs another one before it starts, also while the record still
     /// lists it.
-    pub(crate) yielded: Vec<ComponentId>,
+    pub(crate) yielded: Few<ComponentId>,
     /// Whether it was out of service when the operation on its host began, so that takes no unit of the budget. `None` if a
     /// predecessor began it: then it takes a unit and a place in the repair lane.
     pub spared: Option<bool>,
@@ -85,7 +85,7 @@ pub struct Machine {
     /// Why it cannot be worked on until something else changes.
     pub blocked: Option<Blocker>,
     /// The components that alone are blocked; if there are none, the whole machine is.
-    pub(crate) hindered: Vec<ComponentId>,
+    pub(crate) hindered: Few<ComponentId>,
     /// What is in flight for it, and when it is retried or reconciled again. No counter depends on it.
     pub progress: Progress,
     /// What follows from all this, kept by [`World::refresh`](crate::World).
@@ -98,8 +98,8 @@ pub struct Machine {
 #[derive(Clone, Debug, Default)]
 pub struct Host {
     /// The last report in this epoch. `Some` also means that the host has seen our epoch and refuses orders of older
-    /// ones.
-    pub facts: Option<HostFacts>,
+    /// ones. In a box: a settled host is not read until its audit, and a start would pay for what it does not have.
+    pub facts: Option<Box<HostFacts>>,
     /// Since when the host counts as unreachable.
     pub unreachable_since: Option<Timestamp>,
     /// The epoch that it reported last, if that is higher than ours. It counts as unreachable then.
@@ -167,14 +167,14 @@ impl Machine {
             host: Host { facts: None, unreachable_since: None, ahead: None },
             uncertain: None,
             installs: None,
-            failed: Vec::new(),
+            failed: Few::NONE,
             ordered_at: Timestamp::ZERO,
-            yielded: Vec::new(),
+            yielded: Few::NONE,
             spared: None,
             unavailable_before: false,
             given_up: false,
             blocked: None,
-            hindered: Vec::new(),
+            hindered: Few::NONE,
             progress: Progress {
                 writes: Writes::NONE,
                 contact: Contact {

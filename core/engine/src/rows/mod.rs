@@ -4,6 +4,7 @@ pub(crate) mod api_servers;
 pub(crate) mod certificates;
 pub(crate) mod changes;
 pub(crate) mod drain;
+pub(crate) mod few;
 pub(crate) mod fleet;
 pub(crate) mod inquiry;
 pub(crate) mod leadership;

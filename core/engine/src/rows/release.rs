@@ -46,6 +46,8 @@ pub(crate) fn find<'r>(releases: &'r Prepared, machine: &Machine) -> Option<&'r 
 
 #[cfg(test)]
 mod tests {
+    use alloc::boxed::Box;
+
     use seaworthy_model::host::{BootId, HostFacts, Owner};
     use seaworthy_model::lease::Epoch;
     use seaworthy_model::machine::HostId;
@@ -67,7 +69,7 @@ mod tests {
             identity: None,
         };
         let mut machine = Machine::EMPTY;
-        machine.host.facts = Some(facts);
+        machine.host.facts = Some(Box::new(facts));
         machine
     }
 

@@ -190,7 +190,7 @@ fn the_work_of_a_hosts_owner_is_not_that_of_its_duplicate() {
     let failed = OperationState::Failed(Cause::new(CauseKind::ProbeFailed, "503"));
     fixture.host(2).facts.operation.as_mut().unwrap().state = failed;
     fixture.pass(HOUR);
-    assert_eq!(fixture.engine.world().machine(MachineId(2)).failed, []);
+    assert_eq!(*fixture.engine.world().machine(MachineId(2)).failed, []);
 }
 
 #[test]

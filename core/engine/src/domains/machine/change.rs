@@ -77,7 +77,7 @@ impl<'w> Step<'w> {
         // Blocked even if another reason is reported: a component that waits for another one yields its grant.
         let blocker = hindered.as_ref().or(found.obstacle.as_ref()).map(|(blocker, ..)| *blocker);
         if let Some(blocker) = blocker.filter(|_| !found.hindered.is_empty()) {
-            if self.machine.blocked != Some(blocker) || self.machine.hindered != found.hindered {
+            if self.machine.blocked != Some(blocker) || *self.machine.hindered != *found.hindered {
                 self.note(draft, Note::Unblock);
                 for component in &found.hindered {
                     self.note(draft, Note::Hinder(*component, blocker));

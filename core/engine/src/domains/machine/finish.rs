@@ -259,7 +259,7 @@ fn settle_host(
 fn settle_facts(
     machine: &mut Machine,
     ticket: HostTicket,
-    facts: Box<HostFacts>,
+    mut facts: Box<HostFacts>,
     ours: Epoch,
     now: Timestamp,
 ) {
@@ -270,7 +270,7 @@ fn settle_facts(
     // A successful read does not prove that a failed operation would succeed now: its back-off keeps growing.
     let is_shown = match ticket {
         HostTicket::Change(_, component, installs) => shows(&facts, component, installs),
-        HostTicket::Command(kind) => shows_identity(machine.host.facts.as_ref(), &facts, kind),
+        HostTicket::Command(kind) => shows_identity(machine.host.facts.as_deref(), &facts, kind),
         HostTicket::Fetch(_) => true,
     };
     let is_settled = match ticket {
@@ -311,10 +311,9 @@ fn settle_facts(
         let trouble = Trouble::new(CauseKind::HostFailed, Detail::ChangeNotShown);
         machine.progress.contact.trouble = Some(Box::new(trouble));
     }
-    let mut facts = *facts;
     // A vector that grows takes more than it needs.
-    let fits = |known: &HostFacts| known.components.capacity() >= facts.components.len();
-    if let Some(mut known) = machine.host.facts.take().filter(fits) {
+    let known = machine.host.facts.take();
+    if let Some(mut known) = known.filter(|known| known.components.capacity() >= facts.components.len()) {
         // Reuses the old allocation: in a large fleet, freshly allocated memory is in no cache.
         known.components.clone_from(&facts.components);
         facts.components = known.components;

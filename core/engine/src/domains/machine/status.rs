@@ -243,7 +243,7 @@ impl Step<'_> {
             return Arc::clone(recorded);
         }
         let mut components = recorded.to_vec();
-        for failure in &self.machine.failed {
+        for failure in self.machine.failed.iter() {
             let (component, failed) = (failure.component, Some(failure.release));
             match components.iter_mut().find(|status| status.component == component) {
                 Some(status) => status.failed = failed,
