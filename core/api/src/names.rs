@@ -15,7 +15,7 @@ use seaworthy_model::id::{ComponentId, Interned, MachineId, Named, NamedId, Stor
 use seaworthy_model::machine::ComponentStatus;
 
 use crate::render::recent::RecentlyWritten;
-use crate::shared::{Lists, Recent, Texts};
+use crate::shared::{LabelSets, Lists, Recent, Texts};
 use crate::v1alpha1;
 
 /// The most names that one host may bring which no object has: several times what it may report at once. A host whose
@@ -44,6 +44,8 @@ pub struct Names {
     pub(crate) lists_written: RecentlyWritten,
     /// What machines have in common besides names.
     pub(crate) texts: Texts,
+    /// Their labels.
+    pub(crate) label_sets: LabelSets,
     /// Their lists of components.
     pub(crate) lists: Lists<ComponentStatus>,
 }

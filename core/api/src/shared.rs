@@ -3,6 +3,8 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use seaworthy_model::labels::Labels;
+
 /// The most texts that are remembered, among them all that a large fleet has in common. Those that only one object has make
 /// the table forget everything now and then; then some texts are kept twice.
 const TEXTS_MAX: usize = 4_096;
@@ -77,6 +79,21 @@ impl<T: PartialEq> Lists<T> {
     }
 }
 
+/// The last few label sets that differ: machines that are used alike are labelled alike.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct LabelSets(Ring<Labels>);
+
+impl LabelSets {
+    /// The labels, shared with other objects that have them.
+    pub(crate) fn share(&mut self, labels: Labels) -> Labels {
+        if let Some(known) = self.0.find(|known| *known == labels) {
+            return known.clone();
+        }
+        self.0.push(labels.clone());
+        labels
+    }
+}
+
 /// The results for the last few shared values, by identity: while a value is kept here, its place in memory means no
 /// other value.
 #[derive(Debug)]
@@ -108,6 +125,8 @@ impl<K: ?Sized, V: ?Sized> Default for Recent<K, V> {
 
 #[cfg(test)]
 mod tests {
+    use std::ptr;
+
     use super::*;
 
     #[test]
@@ -127,6 +146,15 @@ mod tests {
         assert!(Arc::ptr_eq(&first, &lists.share(vec![1, 2])));
         lists.share(vec![9]);
         assert!(!Arc::ptr_eq(&first, &lists.share(vec![1, 2])), "it was the oldest of five");
+    }
+
+    #[test]
+    fn equal_label_sets_are_one() {
+        let labels = |value: &str| [(Arc::from("pool"), Arc::from(value))].into_iter().collect::<Labels>();
+        let mut sets = LabelSets::default();
+        let (first, other) = (sets.share(labels("blue")), sets.share(labels("green")));
+        assert!(ptr::eq(first.get("pool").unwrap(), sets.share(labels("blue")).get("pool").unwrap()));
+        assert_eq!(other.get("pool").map(|value| &**value), Some("green"));
     }
 
     #[test]

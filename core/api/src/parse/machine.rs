@@ -44,6 +44,7 @@ pub fn machine_again(
     let reset_fences = reset_fences(object);
     let labels = object.metadata.labels.iter();
     let labels = labels.map(|(key, value)| (names.texts.share(key), names.texts.share(value))).collect();
+    let labels = names.label_sets.share(labels);
     Ok((id, MachineObject { meta, labels, spec, status, is_released, reset_fences }))
 }
 
