@@ -84,24 +84,23 @@ impl Api {
         serde_json::from_str(&text).map_err(|error| Failure::Unreadable(error.to_string()))
     }
 
-    /// Reads an answer of at most `most` bytes, in a form that `accept` names; of a longer one no more than that is taken in.
-    pub(crate) async fn read(
+    /// Reads a page of a list, in a form that `accept` names. Of a page that is too long no more than the limit is taken in.
+    pub(crate) async fn list(
         &self,
-        verb: &'static str,
         path: &str,
         accept: &'static str,
-        most: u64,
+        length: Length,
     ) -> Result<Answer, Failure> {
         let answer = async {
             let Events { encoding, reader } = self.open(path, accept).await?;
-            let content = read_up_to(reader, most + 1).await?;
-            if content.len() as u64 > most {
-                return Err(Failure::TooLong(most));
+            let content = read_up_to(reader, Length { most: length.most + 1, ..length }).await?;
+            if content.len() as u64 > length.most {
+                return Err(Failure::TooLong(length.most));
             }
             Ok(Answer { encoding, content: content.into() })
         };
         let result = timeout(READ_TIMEOUT, answer).await.unwrap_or_else(|_| Err(silent(READ_TIMEOUT)));
-        self.count(verb, &result);
+        self.count("list", &result);
         result
     }
 
@@ -123,7 +122,7 @@ impl Api {
         if code.is_success() {
             return Ok(Events { encoding, reader });
         }
-        let content = read_up_to(reader, REFUSAL_BYTES).await?;
+        let content = read_up_to(reader, Length { expected: 0, most: REFUSAL_BYTES }).await?;
         Err(Failure::Answered { code: code.as_u16(), message: encoding.refusal(content.into()) })
     }
 
@@ -159,14 +158,26 @@ impl Api {
     }
 }
 
-/// Reads an answer to its end, or its first `most` bytes.
+/// How long an answer is, in bytes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Length {
+    /// About how long it will be. There is room for that at once: a buffer that has to grow is copied each time.
+    pub(crate) expected: usize,
+    /// How long it may be.
+    pub(crate) most: u64,
+}
+
+/// Reads an answer to its end, or as much of it as is allowed.
 ///
 /// `read_to_end` would fill the free part of its buffer with zeros before each piece that arrives: work that grows with the
 /// square of a page's size.
-async fn read_up_to(reader: impl AsyncBufRead + Unpin, most: u64) -> Result<Vec<u8>, Failure> {
+async fn read_up_to(
+    reader: impl AsyncBufRead + Unpin,
+    Length { expected, most }: Length,
+) -> Result<Vec<u8>, Failure> {
     let lost = |error: io::Error| Failure::Lost(error.to_string());
     let mut reader = reader.take(most);
-    let mut content = Vec::new();
+    let mut content = Vec::with_capacity(expected);
     loop {
         let piece = reader.fill_buf().await.map_err(lost)?;
         if piece.is_empty() {
@@ -216,15 +227,17 @@ mod tests {
     #[tokio::test]
     async fn an_answer_is_read_to_its_end_or_to_a_limit() {
         for (most, expected) in [(0, &b""[..]), (3, b"abc"), (4, b"abcd"), (6, b"abcdef"), (9, b"abcdef")] {
-            let read = read_up_to(answer(vec![b"abc", b"d", b"ef"]), most).await.unwrap();
-            assert_eq!(read, expected, "{most}");
+            for length in [0, 4, 100].map(|expected| Length { expected, most }) {
+                let read = read_up_to(answer(vec![b"abc", b"d", b"ef"]), length).await.unwrap();
+                assert_eq!(read, expected, "{length:?}");
+            }
         }
     }
 
     #[tokio::test]
     async fn an_answer_that_breaks_off_is_lost() {
         let pieces = stream::iter([Ok(&b"abc"[..]), Err(io::Error::from(io::ErrorKind::ConnectionReset))]);
-        let read = read_up_to(pieces.into_async_read(), 9).await;
+        let read = read_up_to(pieces.into_async_read(), Length { expected: 3, most: 9 }).await;
         assert!(matches!(read, Err(Failure::Lost(_))), "{read:?}");
     }
 }

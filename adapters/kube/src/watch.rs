@@ -15,7 +15,7 @@ use std::time::Duration;
 use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep, timeout};
 
-use crate::api::Api;
+use crate::api::{Api, Length};
 use crate::collection::Collection;
 use crate::encoding::{Answer, Encoding, Event, Page, Type};
 use crate::failure::Failure;
@@ -166,8 +166,9 @@ impl Watch {
         let mut token = String::new();
         let mut began = false;
         let mut objects = FIRST_PAGE.min(self.page);
+        let mut expected = 0;
         loop {
-            let answer = self.read_page(objects, &token).await?;
+            let answer = self.read_page(objects, &token, expected).await?;
             let page = Page::read(&answer)?;
             if !began {
                 // Not before the first page is there: a list that fails at once has not begun.
@@ -182,13 +183,18 @@ impl Watch {
                 return Ok(page.version);
             }
             token = page.token;
-            objects = next_page(answer.content.len(), page.objects.len()).min(self.page);
+            let bytes = answer.content.len();
+            objects = next_page(bytes, page.objects.len()).min(self.page);
+            // The objects of a page differ a little in size.
+            expected = bytes / page.objects.len().max(1) * objects as usize / 8 * 9;
         }
     }
 
-    async fn read_page(&self, objects: u32, token: &str) -> Result<Answer, End> {
+    /// Reads a page of at most so many `objects`, of about `expected` bytes.
+    async fn read_page(&self, objects: u32, token: &str, expected: usize) -> Result<Answer, End> {
         let accept = Encoding::of_lists(self.collection.source.kind());
-        let answer = self.api.read("list", &self.collection.list(objects, token), accept, PAGE_BYTES).await;
+        let length = Length { expected, most: PAGE_BYTES };
+        let answer = self.api.list(&self.collection.list(objects, token), accept, length).await;
         answer.map_err(|failure| {
             if matches!(failure, Failure::TooLong(_)) { End::PageTooLong(objects) } else { failure.into() }
         })
@@ -220,7 +226,7 @@ impl Watch {
 
     /// Fails with `Expired` when the store is behind `version`: it was restored from an older copy.
     async fn compare(&self, version: &str) -> Result<(), End> {
-        let answer = self.read_page(1, "").await?;
+        let answer = self.read_page(1, "", 0).await?;
         let theirs = Page::read(&answer)?.version;
         let (ours, theirs) = (version.parse::<u64>(), theirs.parse::<u64>());
         match (ours, theirs) {
