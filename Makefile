@@ -180,9 +180,10 @@ suites:
 .PHONY: bench-fleet
 bench-fleet: host-program ## The operator with 10,000 machines on a real API server: its cost beside the goals (MACHINES=10000)
 	@.ci/requirements test
-	@$(STEP) "operator and farm" cargo build --locked --profile production --package seaworthy-operator
-	@$(STEP) "operator and farm" cargo build --locked --release --package seaworthy-e2e --bins
-	env $(PROGRAMS) SEAWORTHY_OPERATOR=$(abspath $(TARGET))/production/seaworthy-operator \
+	@$(STEP) "operator" env RUSTFLAGS="$(STATIC)" \
+		cargo build --locked --profile production --package seaworthy-operator --target $(TRIPLE)
+	@$(STEP) "farm" cargo build --locked --release --package seaworthy-e2e --bins
+	env $(PROGRAMS) SEAWORTHY_OPERATOR=$(abspath $(TARGET)/$(TRIPLE))/production/seaworthy-operator \
 		$(TARGET)/release/fleet-bench --machines $(or $(MACHINES),10000)
 
 # The allocator writes a profile for each 128 MiB that were allocated. The last one is of the end of the upgrade: an operator without
