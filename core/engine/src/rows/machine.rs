@@ -78,7 +78,8 @@ pub struct Machine {
     /// Whether it was out of service when the operation on its host began, so that takes no unit of the budget. `None` if a
     /// predecessor began it: then it takes a unit and a place in the repair lane.
     pub spared: Option<bool>,
-    /// Whether it was unavailable when the operation on its host began: then that operation is not the cause.
+    /// Whether it was unavailable when the operation on its host began: then that operation is not the cause. It stays while
+    /// the host is lost.
     pub(crate) unavailable_before: bool,
     /// Its host was lost at work so long ago that nothing of ours goes on there, and it claims no unit.
     pub given_up: bool,
@@ -334,7 +335,8 @@ impl Machine {
     }
 
     /// The host that is recorded as its own.
-    pub(crate) fn recorded_host(&self) -> Option<HostId> {
+    #[must_use]
+    pub fn recorded_host(&self) -> Option<HostId> {
         Some(self.object.as_ref()?.status.identity.as_ref()?.host)
     }
 

@@ -33,6 +33,9 @@ pub(crate) struct Derived {
     pub(crate) fell: bool,
     /// A rollout under way has changed it, or it has what that rollout brings.
     pub(crate) touched: bool,
+    /// No rollout under way has changed it: what is changed is compared with such machines. Not so a machine that was lost at
+    /// work, unless it was unavailable before: the work may be why it is lost.
+    pub(crate) untouched: bool,
     /// It is unavailable, and not because of our work.
     pub(crate) sick: bool,
     pub(crate) unresolved: bool,
@@ -67,6 +70,7 @@ impl Derived {
         spared: false,
         fell: false,
         touched: false,
+        untouched: false,
         sick: false,
         unresolved: false,
         lost: false,

@@ -444,6 +444,56 @@ fn a_grant_stays_until_the_failure_is_recorded() {
     );
 }
 
+/// Lets the fleet go on until a change of this host is ordered, and takes the order away.
+fn take_change_of(fixture: &mut Fixture, host: u32) -> Action {
+    for _ in 0..200 {
+        let turn = fixture.turn();
+        let is_it = |action: &Action| is_change(action) && host_of(action) == Some(host);
+        if let Some(place) = fixture.pending.iter().position(is_it) {
+            return fixture.pending.remove(place);
+        }
+        fixture.execute_or_wait(&turn);
+    }
+    panic!("no change of host {host} was ordered");
+}
+
+/// Two of four changed machines went down, and so had two of four others: one is put down to chance. One of those others is
+/// worked on, and lost. That it was down before tells as much as ever, so no more is charged to the rollout.
+#[test]
+fn who_was_down_before_its_work_is_compared_when_it_is_lost() {
+    let mut fixture = Fixture::with_pods(8, 0);
+    fixture.store.edit_fleet(|spec| {
+        spec.max_unavailable = CountOrPercent::Count(4);
+        spec.max_failures = CountOrPercent::Count(4);
+        spec.pause_when_unavailable = CountOrPercent::Percent(100);
+    });
+    for id in 5..8 {
+        fixture.store.edit_machine(id, |spec| spec.paused = true);
+    }
+    for id in [6, 7] {
+        fixture.cluster.report(id, Health::Unhealthy, fixture.now);
+    }
+    fixture.upgrade();
+    // It never ends, so the rollout is under way all the time.
+    let _endless = take_change_of(&mut fixture, 4);
+    fixture.pass(HOUR);
+    assert!(fixture.web()[..4].iter().all(|version| *version == Some(2)), "{:?}", fixture.web());
+    for id in [0, 1] {
+        fixture.cluster.report(id, Health::Unhealthy, fixture.now);
+    }
+    fixture.deliver();
+    let world = fixture.engine.world();
+    assert_eq!((world.claims(), world.fallen(), world.occupied()), (1, 2, 2));
+    fixture.store.edit_machine(6, |spec| spec.paused = false);
+    let order = take_change_of(&mut fixture, 6);
+    fixture.host(6).up = false;
+    fixture.engine.observe(Event::Finished { action: order.id, outcome: Outcome::Unknown });
+    fixture.pass(HOUR);
+    let world = fixture.engine.world();
+    assert!(world.machine(MachineId(6)).is_lost());
+    assert_eq!((world.claims(), world.fallen(), world.occupied()), (1, 2, 2));
+}
+
 /// Machines that become unavailable after they were changed take units: a release that breaks Nodes minutes after its probe
 /// does not walk the fleet. They come back, and the rollout goes on.
 #[test]

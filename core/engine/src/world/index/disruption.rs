@@ -71,10 +71,8 @@ impl Ledger {
         add(&mut self.touched, row.touched);
         add(&mut self.fell, row.fell);
         add(&mut self.sick, row.sick);
-        // A machine that was lost at work is nobody to compare with: the work may be why it is lost.
-        let untouched = !row.touched && !row.lost;
-        add(&mut self.untouched, row.live && untouched);
-        add(&mut self.sick_untouched, row.sick && untouched);
+        add(&mut self.untouched, row.untouched);
+        add(&mut self.sick_untouched, row.sick && row.untouched);
         self.limits.apply(row, add);
     }
 
@@ -239,16 +237,16 @@ mod tests {
     }
 
     #[test]
-    fn machines_that_were_lost_at_work_excuse_no_others() {
+    fn machines_that_are_not_compared_excuse_no_others() {
         let lost = Derived { live: true, sick: true, lost: true, ..Derived::NONE };
         let fell = Derived { live: true, sick: true, touched: true, fell: true, ..Derived::NONE };
-        let well = Derived { live: true, ..Derived::NONE };
+        let well = Derived { live: true, untouched: true, ..Derived::NONE };
         let mut ledger = Ledger::default();
         for (row, count) in [(&lost, 4), (&fell, 5), (&well, 11)] {
             (0..count).for_each(|_| ledger.count(row));
         }
         assert_eq!(ledger.charged(), 5);
-        (0..4).for_each(|_| ledger.count(&Derived { lost: false, ..lost.clone() }));
+        (0..4).for_each(|_| ledger.count(&Derived { sick: true, ..well.clone() }));
         assert_eq!(ledger.charged(), 4, "others are unavailable that nobody worked on");
     }
 }

@@ -23,7 +23,9 @@ impl World {
         let row = &mut self.machines[id];
         if !derived.unresolved {
             row.spared = Some(derived.spared);
-            row.unavailable_before = row.unavailable_since().is_some();
+            if !derived.lost {
+                row.unavailable_before = row.unavailable_since().is_some();
+            }
         }
         // A grant ends when the machine cannot be worked on, unless something may be under way there.
         let is_at_rest = !derived.unresolved && !derived.lost;
@@ -153,6 +155,7 @@ impl World {
             spared: spared == Some(true),
             fell: fell && !claims,
             touched: touched_since.is_some(),
+            untouched: live && touched_since.is_none() && (!lost || machine.unavailable_before),
             sick: is_sick,
             unresolved,
             lost,
