@@ -43,9 +43,9 @@ use crate::object::{
     CertificateRequestCondition, CertificateSigningRequest, Endpoint, Event, Lease, LeaseSpec, Metadata,
     Status,
 };
-use crate::render;
 use crate::scalar::Scalar;
-use crate::v1alpha1::{LEASE, NAMESPACE};
+use crate::v1alpha1::{HOST_ANNOTATION, LEASE, NAMESPACE};
+use crate::{import, render};
 
 pub use attributes::{read_record, record_text};
 pub use gate_check::{Job, JobList, JobMetadata, JobStatus, Metrics, ProbeJob, started};
@@ -221,10 +221,7 @@ impl Request {
                 })
             }
             Self::PutStatus(update) => json!(update),
-            Self::PatchFinalizers(FinalizersPatch { precondition, finalizers, .. }) => {
-                let Precondition { uid, resource_version, .. } = precondition;
-                json!({ "metadata": { "uid": uid, "resourceVersion": resource_version, "finalizers": finalizers } })
-            }
+            Self::PatchFinalizers(patch) => patch.body(),
             Self::PatchNode(patch) => patch.body(),
             Self::DeleteNode(deletion) => delete_options(deletion.uid),
             Self::ListPods(_) | Self::Query(_) | Self::ListProbes(_) => Value::Null,
@@ -280,6 +277,21 @@ pub struct FinalizersPatch {
     pub precondition: Precondition,
     /// The whole new list.
     pub finalizers: Vec<String>,
+    /// The new text of [`HOST_ANNOTATION`]; `None` leaves it as it is.
+    pub host: Option<String>,
+}
+
+impl FinalizersPatch {
+    fn body(&self) -> Value {
+        let Precondition { uid, resource_version, .. } = &self.precondition;
+        let finalizers = &self.finalizers;
+        let mut metadata =
+            json!({ "uid": uid, "resourceVersion": resource_version, "finalizers": finalizers });
+        if let Some(host) = &self.host {
+            metadata["annotations"] = json!({ HOST_ANNOTATION: host });
+        }
+        json!({ "metadata": metadata })
+    }
 }
 
 /// The decision about a certificate request on which nobody has decided.
@@ -366,10 +378,9 @@ pub fn request(action: &Action, names: &mut Names) -> Result<Request, RequestErr
             let metadata = unchanged(names.name(id.named())?)?;
             Ok(status_update(metadata, Status::DisruptionPolicy(render::policy_status(status))))
         }
-        (Effect::WriteFinalizers(finalizers), target) => {
+        (effect @ (Effect::WriteFinalizers(_) | Effect::Import(_)), target) => {
             let (kind, name) = finalized(target, names)?.ok_or_else(unfit)?;
-            let (precondition, finalizers) = (unchanged(name)?, finalizers.clone());
-            Ok(Request::PatchFinalizers(FinalizersPatch { kind, precondition, finalizers }))
+            finalizers_patch(effect, kind, unchanged(name)?).map(Request::PatchFinalizers).ok_or_else(unfit)
         }
         (Effect::CreateCertificateRequest(new), Target::NewCertificateRequest(_)) => {
             if action.fence == Fence::Absent {
@@ -394,6 +405,19 @@ pub fn request(action: &Action, names: &mut Names) -> Result<Request, RequestErr
         }
         _ => Err(unfit()),
     }
+}
+
+/// New finalizers, and what is recorded with them. `None` when the effect is another.
+fn finalizers_patch(effect: &Effect, kind: Kind, precondition: Precondition) -> Option<FinalizersPatch> {
+    let import = if let Effect::WriteFinalizers(finalizers) = effect {
+        return Some(FinalizersPatch { kind, precondition, finalizers: finalizers.clone(), host: None });
+    } else if let (Effect::Import(import), Kind::Machine) = (effect, kind) {
+        import
+    } else {
+        return None;
+    };
+    let host = Some(import::text(precondition.uid.get()?, &import.identity));
+    Some(FinalizersPatch { kind, precondition, finalizers: import.finalizers.clone(), host })
 }
 
 /// What a gate of an owner asks. `None` when the effect is another.

@@ -4,11 +4,13 @@
 //!   declared the host gone for good.
 //! - From a version: no machine uses it, according to a list that is younger than its deletion.
 //! - From the fleet's defaults: no machine is being worked on for them.
+//!
+//! A Machine that gets it for a host names the host that was read.
 
 use alloc::format;
 
 use seaworthy_engine::{Machine, Owner as RolloutOwner, World};
-use seaworthy_model::effect::{Effect, Target};
+use seaworthy_model::effect::{Effect, Import, Target};
 use seaworthy_model::host::Owner;
 use seaworthy_model::id::Kind;
 use seaworthy_model::machine::{ConditionKind, Reason};
@@ -21,7 +23,16 @@ pub(crate) const INVARIANT: Invariant = Invariant { name: "finalizer", judge };
 
 fn judge(world: &World, turn: &Turn, findings: &mut Findings<'_>) {
     for action in &turn.actions {
-        let Effect::WriteFinalizers(finalizers) = &action.effect else { continue };
+        let finalizers = if let Effect::WriteFinalizers(finalizers) = &action.effect {
+            finalizers
+        } else if let Effect::Import(import) = &action.effect {
+            if let Some(flaw) = flaw_of_import(world, action.target, import) {
+                findings.against(action, flaw.into());
+            }
+            &import.finalizers
+        } else {
+            continue;
+        };
         let target = Some(action.target).filter(|target| target.kind().is_some_and(Kind::is_ours));
         let meta = target.and_then(|target| world.meta(target));
         let Some(meta) = meta else {
@@ -47,6 +58,20 @@ fn judge(world: &World, turn: &Turn, findings: &mut Findings<'_>) {
             findings.against(action, reason.into());
         }
     }
+}
+
+/// What is wrong with the record of a host that a Machine begins to use.
+fn flaw_of_import(world: &World, target: Target, import: &Import) -> Option<&'static str> {
+    let Target::Machine(id) = target else { return Some("only a Machine has a host") };
+    let machine = world.machine(id);
+    if machine.recorded_host().is_some() {
+        return Some("the host of the Machine is recorded already");
+    }
+    if !import.finalizers.iter().any(|name| name == FINALIZER) {
+        return Some("the Machine uses a host without our finalizer");
+    }
+    let found = machine.host.facts.as_ref().map(|facts| facts.host);
+    (found != Some(import.identity.host)).then_some("the host is another than the one that was read")
 }
 
 /// Why our finalizer may not go yet. For a version this looks at every machine, which is fine: versions are deleted seldom.

@@ -15,7 +15,7 @@ use crate::host::HostFence;
 use crate::host_order::HostOrder;
 use crate::id::{StoreId, Uid};
 use crate::lease::LeaseRecord;
-use crate::machine::MachineStatus;
+use crate::machine::{Identity, MachineStatus};
 use crate::node::{NodeCordon, NodeUncordon};
 use crate::package_version::PackageVersionStatus;
 use crate::pod::PodName;
@@ -65,6 +65,15 @@ pub enum Fence {
     Host(HostFence),
 }
 
+/// A Machine begins to use a host.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Import {
+    /// The whole new list of finalizers.
+    pub finalizers: Vec<String>,
+    /// Which host that is.
+    pub identity: Identity,
+}
+
 /// What to do.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Effect {
@@ -75,6 +84,8 @@ pub enum Effect {
     WriteLease(LeaseRecord),
     /// Replace the list of finalizers.
     WriteFinalizers(Vec<String>),
+    /// Replace the list of finalizers of a Machine, and record on it which host it is used for.
+    Import(Box<Import>),
     /// Replace the status of a Machine.
     WriteMachineStatus(Box<MachineStatus>),
     /// Replace the status of the `ClusterPackageVersion`.
@@ -127,6 +138,7 @@ impl Effect {
             Self::WriteLease(_) if self.is_renewal() => "renew_lease",
             Self::WriteLease(_) => "write_lease",
             Self::WriteFinalizers(_) => "write_finalizers",
+            Self::Import(_) => "import_machine",
             Self::WriteMachineStatus(_) => "write_machine_status",
             Self::WritePackageVersionStatus(_) => "write_package_version_status",
             Self::WriteSetStatus(_) => "write_set_status",

@@ -12,6 +12,7 @@ use super::component_setting::{check_parameters, component_settings};
 use super::faults::{Faults, Field};
 use super::metadata::{MetadataError, metadata};
 use super::{node_attributes, status, text};
+use crate::import;
 use crate::names::Names;
 use crate::object::Machine;
 use crate::shared::Texts;
@@ -38,8 +39,11 @@ pub fn machine_again(
     let meta = metadata(Kind::Machine, &object.metadata)?;
     let id = names.machine_of(&object.metadata.name);
     let spec = known(id).unwrap_or_else(|| spec(&object.spec, names));
-    let status =
+    let mut status =
         object.status.as_ref().map(|status| status::machine_status(status, names)).unwrap_or_default();
+    if status.identity.is_none() {
+        status.identity = import::read(&object.metadata, meta.uid);
+    }
     let is_released = is_released(object, meta.uid);
     let reset_fences = reset_fences(object);
     let labels = object.metadata.labels.iter();

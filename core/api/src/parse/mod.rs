@@ -48,6 +48,7 @@ pub use machine_component_set::machine_component_set;
 pub use metadata::MetadataError;
 pub use node::node;
 pub use package_version::package_version;
+pub(crate) use status::identity;
 pub use status::{machine_status, package_version_status, version_status};
 pub use text::duration;
 

@@ -66,7 +66,8 @@ fn unsigned(number: i64) -> u64 {
     u64::try_from(number).unwrap_or(0)
 }
 
-fn identity(identity: &v1alpha1::Identity) -> Option<Identity> {
+/// The identity of a host; `None` if it cannot be read.
+pub(crate) fn identity(identity: &v1alpha1::Identity) -> Option<Identity> {
     let host = identity.machine_id.get()?;
     let architecture = Architecture::ALL.into_iter().find(|known| known.name() == identity.architecture)?;
     let cgroup_version = identity.cgroup_version.as_deref();

@@ -27,6 +27,6 @@ pub use detail::detail;
 pub use lease::lease;
 pub use news::{News, fleet_news, machine_news, news_event, version_news};
 pub use policy::{policy_news, policy_status};
-pub(crate) use status::pick_result;
 pub use status::{canary_status, fleet_condition, machine_status, package_version_status, version_status};
+pub(crate) use status::{identity, pick_result};
 pub use words::reason;

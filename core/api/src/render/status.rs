@@ -6,7 +6,7 @@ use seaworthy_model::component::{VersionCondition, VersionStatus};
 use seaworthy_model::component_set::PickResult;
 use seaworthy_model::id::{ComponentId, Interned as _};
 use seaworthy_model::lease::Epoch;
-use seaworthy_model::machine::{ComponentStatus, Condition, ConditionKind, MachineStatus, Want};
+use seaworthy_model::machine::{ComponentStatus, Condition, ConditionKind, Identity, MachineStatus, Want};
 use seaworthy_model::package_version::{
     Begun, Deferred, FleetCondition, PackageVersionStatus, Past, Rollout,
 };
@@ -42,12 +42,7 @@ pub fn machine_status(
     Ok(v1alpha1::MachineStatus {
         observed_generation: signed(status.observed_generation),
         reason: ready.map(|ready| words::reason(ready.reason).into()).unwrap_or_default(),
-        identity: status.identity.as_ref().map(|identity| v1alpha1::Identity {
-            machine_id: identity.host.into(),
-            host_key: identity.host_key.clone(),
-            architecture: identity.architecture.name().into(),
-            cgroup_version: identity.cgroup_version.map(|version| version.name().into()),
-        }),
+        identity: status.identity.as_ref().map(identity),
         installed,
         components,
         conditions: status
@@ -57,6 +52,16 @@ pub fn machine_status(
             .chain(kstatus::of_machine(&status.conditions))
             .collect(),
     })
+}
+
+/// The identity of a host.
+pub(crate) fn identity(identity: &Identity) -> v1alpha1::Identity {
+    v1alpha1::Identity {
+        machine_id: identity.host.into(),
+        host_key: identity.host_key.clone(),
+        architecture: identity.architecture.name().into(),
+        cgroup_version: identity.cgroup_version.map(|version| version.name().into()),
+    }
 }
 
 fn write_components(list: &[ComponentStatus], names: &Names) -> Result<Written, UnknownId> {

@@ -68,6 +68,9 @@ pub const RELEASE_ANNOTATION: &str = "seaworthy.dev/release-host";
 /// reports.
 pub const RESET_ANNOTATION: &str = "seaworthy.dev/reset-fences";
 
+/// The annotation on a Machine that names its host from the import on, until the status does: JSON, with the uid of the Machine.
+pub const HOST_ANNOTATION: &str = "seaworthy.dev/host";
+
 /// The annotation on the `ClusterPackageVersion` by which a person lets a rollout go on in spite of a gate that failed:
 /// component, generation and batch, as the condition names them.
 pub const RESUME_ANNOTATION: &str = "seaworthy.dev/resume-rollout";

@@ -4,15 +4,17 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use seaworthy_api::names::Names;
+use seaworthy_api::parse;
 use seaworthy_api::request::{Request, RequestError, mark_text, request};
 use seaworthy_model::attributes::{
     AttributesChange, Label, LabelChange, NodeAttributes, Taint, TaintChange, TaintEffect,
 };
-use seaworthy_model::effect::{Action, ActionId, Effect, Fence, Target};
+use seaworthy_model::component::{Architecture, CgroupVersion};
+use seaworthy_model::effect::{Action, ActionId, Effect, Fence, Import, Target};
 use seaworthy_model::gate_check::{ProbePod, ProbeRound, ProbeStart};
-use seaworthy_model::id::{MachineId, StoreId, Uid, VersionId};
+use seaworthy_model::id::{HostId, MachineId, StoreId, Uid, VersionId};
 use seaworthy_model::lease::{Epoch, LeaseRecord};
-use seaworthy_model::machine::{Condition, ConditionKind, MachineStatus, Reason, Truth};
+use seaworthy_model::machine::{Condition, ConditionKind, Identity, MachineStatus, Reason, Truth};
 use seaworthy_model::meta::FINALIZER;
 use seaworthy_model::node::{Mark, NodeCordon, NodeShape, NodeUncordon};
 use seaworthy_model::pod::PodName;
@@ -389,6 +391,45 @@ fn finalizers_are_replaced_as_a_whole() {
     assert!(patch.finalizers.is_empty());
     let http = Request::PatchFinalizers(patch).http("seaworthy");
     assert_eq!(http.body["metadata"]["finalizers"], json!([]), "an empty list, not a missing one");
+}
+
+/// The host of a Machine is recorded before the first change there, in the write that adds the finalizer.
+#[test]
+fn an_import_records_the_host_beside_the_finalizer() {
+    let identity = Identity {
+        host: HostId(0x4f2a),
+        host_key: Some("ssh-ed25519 AAAA".into()),
+        architecture: Architecture::Arm64,
+        cgroup_version: Some(CgroupVersion::V2),
+    };
+    let import = Import { finalizers: vec![FINALIZER.into()], identity: identity.clone() };
+    let import = action(Target::Machine(MachineId(0)), unchanged(), Effect::Import(Box::new(import)));
+    let Request::PatchFinalizers(patch) = request(&import, &mut names()).unwrap() else { panic!("a patch") };
+    let text = patch.host.clone().unwrap();
+    let http = Request::PatchFinalizers(patch).http("seaworthy");
+    assert_eq!(http.body["metadata"]["annotations"], json!({ "seaworthy.dev/host": text }));
+    assert_eq!(http.body["metadata"]["uid"], json!(UID));
+    assert_eq!(http.body["metadata"]["finalizers"], json!([FINALIZER]));
+
+    let read = |uid: &str, text: &str, status: Value| {
+        let spec = json!({
+            "address": { "ip": "10.0.0.1" },
+            "ssh": { "secretName": "keys", "hostKeyPolicy": "TrustOnFirstUse" },
+        });
+        let annotations = json!({ "seaworthy.dev/host": text });
+        let metadata =
+            json!({ "name": "m-0", "uid": uid, "resourceVersion": "8", "annotations": annotations });
+        let object = serde_json::from_value(json!({ "metadata": metadata, "spec": spec, "status": status }));
+        parse::machine(&object.unwrap(), &mut names()).unwrap().1.status.identity
+    };
+    assert_eq!(read(UID, &text, json!({})), Some(identity), "before the status says it");
+    assert_eq!(read("00000000-0000-0000-0000-00000000beef", &text, json!({})), None, "it is a copy");
+    assert_eq!(read(UID, "nonsense", json!({})), None);
+    let recorded =
+        json!({ "identity": { "machineID": "00000000000000000000000000000007", "architecture": "amd64" } });
+    assert_eq!(read(UID, &text, recorded).unwrap().host, HostId(7), "the status says it");
+    let of_fleet = Action { target: Target::PackageVersion, ..import };
+    assert!(request(&of_fleet, &mut names()).is_err(), "only a Machine has a host");
 }
 
 #[test]

@@ -23,7 +23,7 @@ use seaworthy_model::effect::{Action, ActionId, Effect, Fence, Target};
 use seaworthy_model::event::{Event, Observation, Outcome};
 use seaworthy_model::host::{Change, Owner};
 use seaworthy_model::host_order::HostCommand;
-use seaworthy_model::id::{StoreId, Uid, VersionId};
+use seaworthy_model::id::{HostId, StoreId, Uid, VersionId};
 use seaworthy_model::lease::Epoch;
 use seaworthy_model::machine::{Condition, Reason, Truth};
 use seaworthy_model::package_version::Rollout;
@@ -52,6 +52,10 @@ fn is_install(action: &Action) -> bool {
 
 const fn is_finalizer(action: &Action) -> bool {
     matches!(action.effect, Effect::WriteFinalizers(_))
+}
+
+const fn is_import(action: &Action) -> bool {
+    matches!(action.effect, Effect::Import(_))
 }
 
 fn about_to_install() -> (Fixture, Turn) {
@@ -272,15 +276,36 @@ fn patience_sees_a_second_try_before_its_time() {
 fn finalizer_sees_ours_leave_too_early_and_others_touched() {
     let mut fixture = Fixture::new(1);
     fixture.store.edit_machine(0, |spec| spec.pins = vec![want(WEB, web(1))]);
-    let turn = turn_with(&mut fixture, is_finalizer);
+    let turn = turn_with(&mut fixture, is_import);
     let none = |action: &mut Action| action.effect = Effect::WriteFinalizers(Vec::new());
-    assert_eq!(broken(&fixture, turn.clone(), is_finalizer, none), ["finalizer"]);
+    assert_eq!(broken(&fixture, turn.clone(), is_import, none), ["finalizer"]);
     let foreign = |action: &mut Action| {
-        if let Effect::WriteFinalizers(finalizers) = &mut action.effect {
-            finalizers.push("somebody.else/finalizer".into());
+        if let Effect::Import(import) = &mut action.effect {
+            import.finalizers.push("somebody.else/finalizer".into());
         }
     };
-    assert_eq!(broken(&fixture, turn, is_finalizer, foreign), ["finalizer"]);
+    assert_eq!(broken(&fixture, turn, is_import, foreign), ["finalizer"]);
+}
+
+#[test]
+fn finalizer_sees_another_host_recorded_than_the_one_that_was_read() {
+    let mut fixture = Fixture::new(1);
+    fixture.store.edit_machine(0, |spec| spec.pins = vec![want(WEB, web(1))]);
+    let turn = turn_with(&mut fixture, is_import);
+    let another = |action: &mut Action| {
+        if let Effect::Import(import) = &mut action.effect {
+            import.identity.host = HostId(7);
+        }
+    };
+    assert_eq!(broken(&fixture, turn.clone(), is_import, another), ["finalizer"]);
+    let unheld = |action: &mut Action| {
+        if let Effect::Import(import) = &mut action.effect {
+            import.finalizers.clear();
+        }
+    };
+    assert_eq!(broken(&fixture, turn.clone(), is_import, unheld), ["finalizer"]);
+    let of_fleet = |action: &mut Action| action.target = Target::PackageVersion;
+    assert!(broken(&fixture, turn, is_import, of_fleet).contains(&"finalizer"));
 }
 
 #[test]

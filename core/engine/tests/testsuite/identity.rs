@@ -75,8 +75,7 @@ fn a_kubelet_is_installed_once_its_node_has_a_certificate() {
         seen,
         [
             "host of m0: read",
-            "m0: finalizers [\"seaworthy.dev/in-use\"]",
-            "m0: status gen 0 ready Unknown NotYetKnown",
+            "m0: finalizers [\"seaworthy.dev/in-use\"], import",
             "host of m0: make a key",
             "request of m0: create",
             "request 0: approve",

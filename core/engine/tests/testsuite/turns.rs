@@ -31,7 +31,7 @@ fn installs_in_the_order_that_a_successor_could_follow() {
     let mut fixture = Fixture::new(1);
     fixture.store.edit_machine(0, |spec| spec.pins = vec![want(WEB, web(1))]);
     next_turns(&mut fixture, 3);
-    let turns = next_turns(&mut fixture, 6);
+    let turns = next_turns(&mut fixture, 5);
     let of_machine = turns.iter().map(|turn| {
         let lines: Vec<&str> = turn.lines().filter(|line| !line.starts_with("version")).collect();
         lines.join("\n")
@@ -40,8 +40,7 @@ fn installs_in_the_order_that_a_successor_could_follow() {
         of_machine.collect::<Vec<_>>(),
         [
             "host of m0: read",
-            "m0: finalizers [\"seaworthy.dev/in-use\"]",
-            "m0: status gen 0 ready Unknown NotYetKnown",
+            "m0: finalizers [\"seaworthy.dev/in-use\"], import",
             "host of m0: install web-1",
             "m0: status gen 2 ready True AsDesired has 0",
             "",

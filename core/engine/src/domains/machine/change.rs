@@ -5,7 +5,7 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use seaworthy_model::detail::Detail;
-use seaworthy_model::effect::Target as ActionTarget;
+use seaworthy_model::effect::{Effect, Import, Target as ActionTarget};
 use seaworthy_model::host::Change;
 use seaworthy_model::id::ComponentId;
 use seaworthy_model::machine::{FailedRelease, Reason};
@@ -15,7 +15,7 @@ use super::need::Need;
 use super::order::Hindrance;
 use super::status::Verdict;
 use super::step::Step;
-use crate::domains::draft::{Draft, write_finalizers};
+use crate::domains::draft::{Draft, write, write_finalizers};
 use crate::rows::machine::Failure;
 use crate::rows::note::MachineNote as Note;
 use crate::rows::standing::Standing;
@@ -232,8 +232,7 @@ impl<'w> Step<'w> {
             return draft.wait(blocker);
         }
         if !meta.is_held() {
-            let target = ActionTarget::Machine(self.machine.id);
-            return write_finalizers(draft, target, meta, meta.finalizers_with_ours());
+            return self.import(draft);
         }
         if let Some(failure) = self.machine.unrecorded_failure() {
             // A successor learns only the last operation from the host, and the next one is about to replace it.
@@ -272,6 +271,20 @@ impl<'w> Step<'w> {
                 self.note(draft, Note::Hold(None));
             }
             self.order_change(draft, target.component, change);
+        }
+    }
+
+    /// Adds our finalizer, which keeps the Machine until the host is cleaned, and records in the same write which host that
+    /// is.
+    fn import(self, draft: &mut Draft<'_>) {
+        let (target, meta) = (ActionTarget::Machine(self.machine.id), &self.object.meta);
+        let finalizers = meta.finalizers_with_ours();
+        let identity = self.found_identity().filter(|_| self.object.status.identity.is_none());
+        match identity {
+            Some(identity) => {
+                write(draft, target, meta, Effect::Import(Box::new(Import { finalizers, identity })));
+            }
+            None => write_finalizers(draft, target, meta, finalizers),
         }
     }
 

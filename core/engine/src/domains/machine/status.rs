@@ -199,7 +199,12 @@ impl Step<'_> {
                 ..recorded.clone()
             });
         }
-        let facts = facts?;
+        facts.and_then(|_| self.found_identity())
+    }
+
+    /// The identity of the host, as it was read; `None` if it was not.
+    pub(super) fn found_identity(self) -> Option<Identity> {
+        let facts = self.machine.host.facts.as_ref()?;
         let trusts_first = self.machine.spec()?.connection.host_key_policy == HostKeyPolicy::TrustOnFirstUse;
         Some(Identity {
             host: facts.host,

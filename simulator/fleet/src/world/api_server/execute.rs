@@ -6,6 +6,7 @@ use std::sync::Arc;
 use seaworthy_api::names::Names;
 use seaworthy_api::object::{CertificateRequestCondition, CertificateRequestStatus, Resource};
 use seaworthy_api::request::{NodeChange, NodePatch, Precondition, Request, mark_text, record_text};
+use seaworthy_api::v1alpha1::HOST_ANNOTATION;
 use seaworthy_api::{object, parse};
 use seaworthy_kernel::Timestamp;
 use seaworthy_model::attributes::{ATTRIBUTES_ANNOTATION, AttributesChange};
@@ -54,7 +55,11 @@ impl ApiServer {
             Request::PatchFinalizers(patch) => {
                 let object = (patch.kind, patch.precondition.name.as_str());
                 self.update(object, preconditions(&patch.precondition), now, |object| {
-                    object.metadata_mut().finalizers = Arc::new(patch.finalizers);
+                    let metadata = object.metadata_mut();
+                    metadata.finalizers = Arc::new(patch.finalizers);
+                    if let Some(host) = patch.host {
+                        metadata.annotations.insert(HOST_ANNOTATION.to_owned(), host);
+                    }
                 })
             }
             Request::PatchNode(patch) => self.patch_node(patch, now),

@@ -8,8 +8,8 @@ use seaworthy_api::object::{
 };
 use seaworthy_api::request::{FinalizersPatch, Precondition, Request, StatusUpdate};
 use seaworthy_api::v1alpha1::{
-    API_VERSION, Address, CanaryReleaseSpec, ClusterPackageVersionSpec, IntOrString, MachineComponentSpec,
-    MachineSpec, MachineStatus, Ssh,
+    API_VERSION, Address, CanaryReleaseSpec, ClusterPackageVersionSpec, HOST_ANNOTATION, IntOrString,
+    MachineComponentSpec, MachineSpec, MachineStatus, Ssh,
 };
 use seaworthy_kernel::{Draws, Seed, Timestamp};
 use seaworthy_model::id::Kind;
@@ -271,8 +271,12 @@ fn requests_of_an_operator_state_what_they_rely_on() {
         resource_version: written.object.resource_version().into(),
     };
     let finalizers = vec!["seaworthy.dev/in-use".to_owned()];
-    let patch = FinalizersPatch { kind: Kind::Machine, precondition: precondition(&written), finalizers };
+    let host = Some("a host".to_owned());
+    let patch =
+        FinalizersPatch { kind: Kind::Machine, precondition: precondition(&written), finalizers, host };
     let held = server.execute(Request::PatchFinalizers(patch.clone()), START).unwrap();
+    let shown = held.object.shown();
+    assert_eq!(shown.metadata().annotations.get(HOST_ANNOTATION).map(String::as_str), Some("a host"));
     let repeated = server.execute(Request::PatchFinalizers(patch), START);
     assert!(matches!(repeated.unwrap_err(), Refusal::Conflict(_)), "the same request again is out of date");
     let status = MachineStatus { observed_generation: 1, ..MachineStatus::default() };
