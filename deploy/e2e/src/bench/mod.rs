@@ -136,6 +136,16 @@ impl<'w> Bench<'w> {
         self.fleet.stop_operator()
     }
 
+    /// Makes a version the default of machines that no operator has seen, and starts the first one. The cost is all that the
+    /// fleet costs until every host has it: nothing was written before.
+    ///
+    /// # Errors
+    /// It does not end in time.
+    pub fn import(&mut self, version: &str) -> Result<(Start, Cost)> {
+        self.want(version)?;
+        self.start_into(version)
+    }
+
     /// Makes a version the default, and measures until every host has it and its rollout is complete.
     ///
     /// # Errors
@@ -170,6 +180,12 @@ impl<'w> Bench<'w> {
         self.want(version)?;
         self.await_hosts(version, killed_at)?;
         self.fleet.kill_operator()?;
+        self.start_into(version)
+    }
+
+    /// Starts an operator that finds machines without the default, and measures from its start until every host has it and
+    /// the rollout is complete.
+    fn start_into(&mut self, version: &str) -> Result<(Start, Cost)> {
         let before = self.moment_of(Usage::default())?;
         let start = self.start_operator()?;
         self.await_hosts(version, self.machines)?;

@@ -34,8 +34,7 @@ fn a_thousand_machines_cost_no_more_writes_and_orders_than_they_may() -> Result<
     where_supported(|| {
         let world = World::start(0)?;
         let mut bench = Bench::start(&world, MACHINES, Duration::ZERO)?;
-        bench.start_operator()?;
-        let import = bench.roll_out("1.0.0")?;
+        let (_, import) = bench.import("1.0.0")?;
         eprintln!("import: {} writes, {:?}", import.writes(), import.hosts);
         // The finalizer with the identity of the host before its first operation, and what came of it.
         ensure!(of_machines(&import) <= 2 * u64::from(MACHINES), "{:#?}", import.requests.lines());
