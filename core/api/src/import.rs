@@ -24,8 +24,7 @@ struct Imported {
 }
 
 /// The text of the annotation on the Machine `machine`.
-#[must_use]
-pub fn text(machine: Uid, identity: &Identity) -> String {
+pub(crate) fn text(machine: Uid, identity: &Identity) -> String {
     json!(Imported { machine: machine.into(), host: render::identity(identity) }).to_string()
 }
 

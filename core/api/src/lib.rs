@@ -13,7 +13,7 @@ pub mod base64;
 pub mod crd;
 pub mod host;
 pub mod host_path;
-pub mod import;
+mod import;
 mod kubernetes;
 pub mod managed;
 pub mod manifest;

@@ -12,10 +12,11 @@ use hashbrown::HashTable;
 use rustc_hash::FxBuildHasher;
 use seaworthy_model::event::{Event, Observation};
 use seaworthy_model::id::{ComponentId, Interned, MachineId, Named, NamedId, StoreId, VersionId};
+use seaworthy_model::labels::Labels;
 use seaworthy_model::machine::ComponentStatus;
 
 use crate::render::recent::RecentlyWritten;
-use crate::shared::{LabelSets, Lists, Recent, Texts};
+use crate::shared::{Lists, Recent, Ring, Texts};
 use crate::v1alpha1;
 
 /// The most names that one host may bring which no object has: several times what it may report at once. A host whose
@@ -44,8 +45,8 @@ pub struct Names {
     pub(crate) lists_written: RecentlyWritten,
     /// What machines have in common besides names.
     pub(crate) texts: Texts,
-    /// Their labels.
-    pub(crate) label_sets: LabelSets,
+    /// Their labels: machines that are used alike are labelled alike.
+    pub(crate) label_sets: Ring<Labels>,
     /// Their lists of components.
     pub(crate) lists: Lists<ComponentStatus>,
 }

@@ -3,8 +3,6 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use seaworthy_model::labels::Labels;
-
 /// The most texts that are remembered, among them all that a large fleet has in common. Those that only one object has make
 /// the table forget everything now and then; then some texts are kept twice.
 const TEXTS_MAX: usize = 4_096;
@@ -35,7 +33,7 @@ impl Texts {
 
 /// The last few values; a new one takes the place of the oldest.
 #[derive(Clone, Debug)]
-struct Ring<T> {
+pub(crate) struct Ring<T> {
     kept: [Option<T>; 4],
     next: usize,
 }
@@ -54,6 +52,17 @@ impl<T> Ring<T> {
     fn push(&mut self, value: T) {
         self.kept[self.next] = Some(value);
         self.next = (self.next + 1) % self.kept.len();
+    }
+}
+
+impl<T: PartialEq + Clone> Ring<T> {
+    /// The value, as it was kept if an equal one was: a copy of that shares its memory.
+    pub(crate) fn share(&mut self, value: T) -> T {
+        if let Some(known) = self.find(|known| *known == value) {
+            return known.clone();
+        }
+        self.push(value.clone());
+        value
     }
 }
 
@@ -76,21 +85,6 @@ impl<T: PartialEq> Lists<T> {
         let list: Arc<[T]> = list.into();
         self.0.push(Arc::clone(&list));
         list
-    }
-}
-
-/// The last few label sets that differ: machines that are used alike are labelled alike.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct LabelSets(Ring<Labels>);
-
-impl LabelSets {
-    /// The labels, shared with other objects that have them.
-    pub(crate) fn share(&mut self, labels: Labels) -> Labels {
-        if let Some(known) = self.0.find(|known| *known == labels) {
-            return known.clone();
-        }
-        self.0.push(labels.clone());
-        labels
     }
 }
 
@@ -127,6 +121,8 @@ impl<K: ?Sized, V: ?Sized> Default for Recent<K, V> {
 mod tests {
     use std::ptr;
 
+    use seaworthy_model::labels::Labels;
+
     use super::*;
 
     #[test]
@@ -151,7 +147,7 @@ mod tests {
     #[test]
     fn equal_label_sets_are_one() {
         let labels = |value: &str| [(Arc::from("pool"), Arc::from(value))].into_iter().collect::<Labels>();
-        let mut sets = LabelSets::default();
+        let mut sets = Ring::default();
         let (first, other) = (sets.share(labels("blue")), sets.share(labels("green")));
         assert!(ptr::eq(first.get("pool").unwrap(), sets.share(labels("blue")).get("pool").unwrap()));
         assert_eq!(other.get("pool").map(|value| &**value), Some("green"));
