@@ -22,8 +22,8 @@ use seaworthy_fleet::{Failure, Options, Scenario, run};
 use seaworthy_kernel::Seed;
 use seaworthy_mutants::{Mutant, with};
 
-/// Each mutant is found within this number of seeds: about fifteen for each file of the swarm.
-const SEEDS: u64 = 1_500;
+/// Each mutant is found within this number of seeds: about ten for each file of the swarm.
+const SEEDS: u64 = 1_000;
 /// The number of seeds without the checks, for the table only.
 const SEEDS_OF_ORACLE: u64 = 10;
 

@@ -1,5 +1,6 @@
 //! Budget: nothing starts beyond `maxUnavailable`, and no work on machines that are unavailable anyway beyond as many
-//! again. Hosts that fail may exceed it; then nothing new starts.
+//! again. Hosts that fail may exceed it; then nothing new starts. A machine keeps its unit or its place in the repair lane
+//! until its operation is known to have ended, or is given up.
 
 use alloc::format;
 
@@ -38,6 +39,23 @@ fn judge(world: &World, turn: &Turn, findings: &mut Findings<'_>) {
     if repaired > 0 && world.laned() > slots {
         let laned = world.laned();
         findings.overall(format!("{repaired} started, and {laned} of {slots} places for repairs are taken"));
+    }
+    if !world.stores.home.is_listing() {
+        judge_places(world, turn, findings);
+    }
+}
+
+/// While lists are under way the engine does not count, and no machine has a place yet.
+fn judge_places(world: &World, turn: &Turn, findings: &mut Findings<'_>) {
+    for action in &turn.actions {
+        let Some(in_flight) = world.in_flight().get(&action.id) else { continue };
+        let Subject::Machine(id) = in_flight.subject else { continue };
+        let machine = world.machine(id);
+        let may_go_on = machine.uncertain.is_some() && !machine.given_up;
+        if may_go_on && !machine.claims() && !machine.is_laned() {
+            let detail = "an operation may go on there without a unit or a place for repairs";
+            findings.against(action, detail.into());
+        }
     }
 }
 
