@@ -3,11 +3,19 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use hyper_timeout::TimeoutConnector;
+use hyper_util::client::legacy::Client as HttpClient;
+use hyper_util::rt::TokioExecutor;
+use kube::client::ConfigExt;
 use kube::config::{InClusterError, KubeConfigOptions, Kubeconfig, KubeconfigError};
 use kube::{Client, Config};
+use tower::{BoxError, ServiceBuilder};
 
 /// After this time a TCP connect with its TLS handshake is given up. Requests have their own, longer deadlines.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+/// The most bytes of an answer that a connection reads ahead. A connection keeps what it once needed, so with the 400 KiB
+/// that are usual, the lists of a start would leave more than a megabyte behind.
+const READ_AHEAD: usize = 64 * 1024;
 
 /// Why there is no client.
 #[derive(Debug, thiserror::Error)]
@@ -54,9 +62,25 @@ impl Connector {
     /// When the settings contradict themselves. The API server itself is not asked.
     pub fn client(&self) -> Result<Client, ConnectError> {
         let url = self.config.cluster_url.to_string();
-        let client = Client::try_from(self.config.clone());
-        client.map_err(|source| ConnectError::Client { url, source: Box::new(source) })
+        client(&self.config).map_err(|source| ConnectError::Client { url, source: Box::new(source) })
     }
+}
+
+/// As [`Client::try_from`], which cannot be told how far a connection reads ahead. It stays in charge of a proxy.
+fn client(config: &Config) -> Result<Client, kube::Error> {
+    if config.proxy_url.is_some() {
+        return Client::try_from(config.clone());
+    }
+    let mut connector = TimeoutConnector::new(config.rustls_https_connector()?);
+    connector.set_connect_timeout(config.connect_timeout);
+    let http = HttpClient::builder(TokioExecutor::new()).http1_max_buf_size(READ_AHEAD).build(connector);
+    let service = ServiceBuilder::new()
+        .layer(config.base_uri_layer())
+        .option_layer(config.auth_layer()?)
+        .layer(config.extra_headers_layer()?)
+        .map_err(BoxError::from)
+        .service(http);
+    Ok(Client::new(service, config.default_namespace.clone()))
 }
 
 /// How to reach the API server that `kubeconfig` names; without a kubeconfig, that of the cluster whose pod this is.
