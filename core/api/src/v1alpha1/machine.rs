@@ -161,9 +161,15 @@ fn host_keys_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
 }
 
 // Machines of one version record the same components: those lists are shared.
+// The operator alone writes the status, as a whole. If it were tracked field by field, `metadata.managedFields` would be
+// larger than the status, in etcd and in every answer.
 /// What is recorded about the machine. It changes when something was done or found, not as a heartbeat.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "crd", derive(schemars::JsonSchema))]
+#[cfg_attr(
+    feature = "crd",
+    derive(schemars::JsonSchema),
+    schemars(extend("x-kubernetes-map-type" = "atomic"))
+)]
 #[serde(default, rename_all = "camelCase")]
 pub struct MachineStatus {
     /// The generation of the spec up to which everything was done or judged.
