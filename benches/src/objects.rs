@@ -11,7 +11,7 @@ use seaworthy_model::digest::Digest;
 use seaworthy_model::host::Connection;
 use seaworthy_model::id::{ComponentId, Uid, VersionId};
 use seaworthy_model::machine::{
-    Address, ComponentSetting, HostKeyPolicy, MachineObject, MachineSpec, MachineStatus, Want,
+    Address, ComponentSetting, HostKeyPolicy, Login, MachineObject, MachineSpec, MachineStatus, Want,
 };
 use seaworthy_model::meta::{Meta, Parsed};
 use seaworthy_model::package_version::{PackageVersionObject, PackageVersionSpec, PackageVersionStatus};
@@ -35,8 +35,7 @@ pub(crate) fn machine(number: u32) -> MachineObject {
                 rack: format!("rack-{}", number / 40).into(),
             },
             port: 22,
-            user: "root".into(),
-            secret_name: "fleet".into(),
+            login: Arc::new(Login { user: "root".into(), secret_name: "fleet".into() }),
             host_keys: [format!("ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAI{number:043}").into()].into(),
             host_key_policy: HostKeyPolicy::Pinned,
         }),

@@ -104,7 +104,7 @@ pub(crate) fn line(key: &PublicKey) -> String {
 #[cfg(test)]
 mod tests {
     use russh::keys::PrivateKey;
-    use seaworthy_model::machine::Address;
+    use seaworthy_model::machine::{Address, Login};
 
     use super::*;
 
@@ -116,8 +116,7 @@ mod tests {
         Connection {
             address: Address::default(),
             port: 22,
-            user: "root".into(),
-            secret_name: "key".into(),
+            login: Arc::new(Login { user: "root".into(), secret_name: "key".into() }),
             host_keys: host_keys.into_iter().map(Arc::from).collect(),
             host_key_policy,
         }

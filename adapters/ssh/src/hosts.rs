@@ -155,8 +155,9 @@ impl<K: Keys, D: Dial> Hosts<K, D> {
         deadline: Instant,
     ) -> Result<Session, Cause> {
         let unread = |_| Cause::new(CauseKind::ApiUnavailable, "the Secret was not read in time");
-        let key =
-            timeout_at(deadline, usable_key(&self.keys, &connection.secret_name)).await.map_err(unread)??;
+        let key = timeout_at(deadline, usable_key(&self.keys, &connection.login.secret_name))
+            .await
+            .map_err(unread)??;
         let dialed_by = deadline.min(Instant::now() + self.limits.connect);
         let stream = dial_within(&self.dial, connection, dialed_by).await?;
         let crowded = |_| {

@@ -8,6 +8,7 @@ use russh::client::{self, AuthResult, Handle};
 use russh::keys::{PrivateKey, PrivateKeyWithHashAlg, PublicKey};
 use seaworthy_model::cause::{Cause, CauseKind};
 use seaworthy_model::host::Connection;
+use seaworthy_model::machine::Login;
 use tokio::time::{Instant, timeout_at};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
@@ -29,8 +30,7 @@ const CHANNEL_MESSAGES: usize = 16;
 pub(crate) struct Session {
     pub(crate) handle: Handle<Peer>,
     record: Record,
-    user: Arc<str>,
-    secret_name: Arc<str>,
+    login: Arc<Login>,
     host_key: PublicKey,
     /// Whether the last command has ended in order. Otherwise something may still occupy the session.
     pub(crate) settled: bool,
@@ -95,12 +95,11 @@ impl Session {
         let Some(host_key) = record.lock().host_key.clone() else {
             return Err(Cause::new(CauseKind::ProtocolError, "the host showed no key"));
         };
-        authenticate(&mut handle, &connection.user, key, &record).await?;
+        authenticate(&mut handle, &connection.login.user, key, &record).await?;
         Ok(Self {
             handle,
             record,
-            user: connection.user.clone(),
-            secret_name: connection.secret_name.clone(),
+            login: Arc::clone(&connection.login),
             host_key,
             settled: true,
             place: None,
@@ -111,10 +110,7 @@ impl Session {
     /// Whether an order for `connection` may use this session: it would lead to the same account with the same
     /// Secret, and the host's key would be accepted now.
     pub(crate) fn serves(&self, connection: &Connection, host_keys: &HostKeys) -> bool {
-        self.user == connection.user
-            && self.secret_name == connection.secret_name
-            && host_keys.accept(&self.host_key)
-            && !self.handle.is_closed()
+        self.login == connection.login && host_keys.accept(&self.host_key) && !self.handle.is_closed()
     }
 
     /// The key that the host has shown.

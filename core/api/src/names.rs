@@ -13,10 +13,10 @@ use rustc_hash::FxBuildHasher;
 use seaworthy_model::event::{Event, Observation};
 use seaworthy_model::id::{ComponentId, Interned, MachineId, Named, NamedId, StoreId, VersionId};
 use seaworthy_model::labels::Labels;
-use seaworthy_model::machine::ComponentStatus;
+use seaworthy_model::machine::{ComponentStatus, Login};
 
 use crate::render::recent::RecentlyWritten;
-use crate::shared::{Lists, Recent, Ring, Texts};
+use crate::shared::{ConditionSets, Lists, Recent, Ring, Texts};
 use crate::v1alpha1;
 
 /// The most names that one host may bring which no object has: several times what it may report at once. A host whose
@@ -49,6 +49,10 @@ pub struct Names {
     pub(crate) label_sets: Ring<Labels>,
     /// Their lists of components.
     pub(crate) lists: Lists<ComponentStatus>,
+    /// Their logins.
+    pub(crate) logins: Ring<Arc<Login>>,
+    /// Their conditions.
+    pub(crate) conditions: ConditionSets,
 }
 
 #[derive(Clone, Debug, Default)]

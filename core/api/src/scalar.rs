@@ -177,7 +177,7 @@ impl Text for HostId {
     }
 
     fn write(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:032x}", self.0)
+        fmt::Display::fmt(self, f)
     }
 }
 

@@ -1,7 +1,10 @@
 //! What many objects have in common: texts and lists that are kept in memory once.
 
+use std::cmp::Ordering;
 use std::collections::BTreeSet;
 use std::sync::Arc;
+
+use seaworthy_model::machine::{Condition, Conditions};
 
 /// The most texts that are remembered, among them all that a large fleet has in common. Those that only one object has make
 /// the table forget everything now and then; then some texts are kept twice.
@@ -30,6 +33,59 @@ impl Texts {
         text.map(|text| self.share(text)).unwrap_or_default()
     }
 }
+
+/// The most sets of conditions that are remembered: a fleet whose machines were imported within a quarter of an hour has about as
+/// many. When there are more, all are forgotten, and some sets are kept twice.
+const CONDITION_SETS_MAX: usize = 1_024;
+
+/// The conditions of Machines that were seen lately, except those with a detail: a detail is seldom that of another machine
+/// as well.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct ConditionSets(BTreeSet<Plain>);
+
+impl ConditionSets {
+    /// The conditions, shared with other Machines that have them: all that became ready within the same second.
+    pub(crate) fn share(&mut self, conditions: Conditions) -> Conditions {
+        if conditions.iter().any(|condition| condition.detail.is_some()) {
+            return conditions;
+        }
+        let conditions = Plain(conditions);
+        if let Some(known) = self.0.get(&conditions) {
+            return known.0.clone();
+        }
+        if self.0.len() == CONDITION_SETS_MAX {
+            self.0.clear();
+        }
+        self.0.insert(conditions.clone());
+        conditions.0
+    }
+}
+
+/// Conditions without details, in some order.
+#[derive(Clone, Debug)]
+struct Plain(Conditions);
+
+impl Ord for Plain {
+    fn cmp(&self, other: &Self) -> Ordering {
+        let key =
+            |told: &Condition| (told.since, told.kind, told.truth, told.reason, told.observed_generation);
+        self.0.iter().map(key).cmp(other.0.iter().map(key))
+    }
+}
+
+impl PartialOrd for Plain {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for Plain {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other).is_eq()
+    }
+}
+
+impl Eq for Plain {}
 
 /// The last few values; a new one takes the place of the oldest.
 #[derive(Clone, Debug)]
@@ -121,7 +177,10 @@ impl<K: ?Sized, V: ?Sized> Default for Recent<K, V> {
 mod tests {
     use std::ptr;
 
+    use seaworthy_model::detail::Detail;
     use seaworthy_model::labels::Labels;
+    use seaworthy_model::machine::{ConditionKind, Reason, Truth};
+    use seaworthy_model::time::Timestamp;
 
     use super::*;
 
@@ -142,6 +201,31 @@ mod tests {
         assert!(Arc::ptr_eq(&first, &lists.share(vec![1, 2])));
         lists.share(vec![9]);
         assert!(!Arc::ptr_eq(&first, &lists.share(vec![1, 2])), "it was the oldest of five");
+    }
+
+    #[test]
+    fn equal_conditions_without_details_are_one() {
+        let ready = |since, detail| {
+            let (kind, truth, reason) = (ConditionKind::Ready, Truth::True, Reason::AsDesired);
+            let since = Timestamp(since);
+            Conditions::from_iter([Condition { kind, truth, reason, detail, since, observed_generation: 1 }])
+        };
+        let is_same = |one: &Conditions, other: &Conditions| {
+            ptr::eq(one.get(ConditionKind::Ready).unwrap(), other.get(ConditionKind::Ready).unwrap())
+        };
+        let mut sets = ConditionSets::default();
+        let first = sets.share(ready(1, None));
+        let other = sets.share(ready(2, None));
+        assert_eq!(other, ready(2, None));
+        assert!(is_same(&first, &sets.share(ready(1, None))));
+        let detailed = || ready(1, Some(Arc::new(Detail::Reported("why".into()))));
+        assert_eq!(sets.share(detailed()), detailed());
+        for since in 3..=CONDITION_SETS_MAX as u64 {
+            sets.share(ready(since, None));
+        }
+        assert!(is_same(&first, &sets.share(ready(1, None))));
+        sets.share(ready(0, None));
+        assert!(!is_same(&first, &sets.share(ready(1, None))), "all were forgotten");
     }
 
     #[test]

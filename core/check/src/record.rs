@@ -7,7 +7,7 @@ use alloc::format;
 use seaworthy_engine::{Machine, World};
 use seaworthy_model::effect::{Action, Effect, Target};
 use seaworthy_model::host::Owner;
-use seaworthy_model::machine::MachineStatus;
+use seaworthy_model::machine::{ComponentStatus, MachineStatus};
 use seaworthy_model::report::Turn;
 
 use crate::invariant::{Findings, Invariant};
@@ -31,7 +31,7 @@ fn judge_status(machine: &Machine, status: &MachineStatus, action: &Action, find
         }
     }
     for failure in machine.failed.iter() {
-        let recorded = status.component(failure.component).and_then(|component| component.failed);
+        let recorded = status.component(failure.component).and_then(ComponentStatus::failed_release);
         if recorded != Some(failure.release) {
             let detail =
                 format!("the status omits failed {:?} of {:?}", failure.release.release, failure.component);

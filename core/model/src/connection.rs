@@ -11,15 +11,22 @@ pub struct Connection {
     pub address: Address,
     /// TCP port.
     pub port: u16,
-    /// Account; if it is not root, `sudo -n` must work for it.
-    pub user: Arc<str>,
-    /// Name of the Secret, in the operator's namespace, that holds the private key.
-    pub secret_name: Arc<str>,
+    /// As whom. Machines with the same login share it.
+    pub login: Arc<Login>,
     /// Accepted host keys, in the form of a `known_hosts` line without the host: `ssh-ed25519 AAAA...`. In an order also
     /// the one that was trusted on first use.
     pub host_keys: Arc<[Arc<str>]>,
     /// What to do when `host_keys` is empty.
     pub host_key_policy: HostKeyPolicy,
+}
+
+/// As whom to log in.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Login {
+    /// Account; if it is not root, `sudo -n` must work for it.
+    pub user: Arc<str>,
+    /// Name of the Secret, in the operator's namespace, that holds the private key.
+    pub secret_name: Arc<str>,
 }
 
 /// Where a machine is.

@@ -399,11 +399,23 @@ impl Target {
 }
 
 /// A host's machine-id (`/etc/machine-id`). It stays with the installation, whatever the address of the host.
+// Packed, because a row that is aligned like a number of 128 bits has gaps of a tenth.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[repr(Rust, packed(8))]
 pub struct HostId(#[serde(with = "crate::digest::hex128")] pub u128);
 
+impl fmt::Display for HostId {
+    /// 32 hexadecimal digits, as in `/etc/machine-id`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self(id) = *self;
+        write!(f, "{id:032x}")
+    }
+}
+
 /// The uid that the API server gave to an object: a UUID as a number.
+// Packed for the same reason as a `HostId`.
 #[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[repr(Rust, packed(8))]
 pub struct Uid(#[serde(with = "crate::digest::hex128")] pub u128);
 
 impl Uid {

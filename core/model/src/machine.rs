@@ -10,7 +10,7 @@ use crate::attributes::NodeAttributes;
 use crate::cause::CauseKind;
 use crate::component::{Architecture, CgroupVersion, Parameters, ReleaseId};
 use crate::connection::Connection;
-pub use crate::connection::{Address, HostKeyPolicy};
+pub use crate::connection::{Address, HostKeyPolicy, Login};
 use crate::detail::Detail;
 pub use crate::id::HostId;
 use crate::id::{ComponentId, SetId, VersionId};
@@ -137,10 +137,18 @@ pub struct ComponentStatus {
     pub installed: Option<Installed>,
     /// The release that failed here. It counts only while `observed_generation` is current: any change of the
     /// Machine's spec allows another try.
-    pub failed: Option<FailedRelease>,
+    pub failed: Option<Box<FailedRelease>>,
     /// The set from which the machine has it, if it is to be removed when the machine leaves that.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub set: Option<SetId>,
+}
+
+impl ComponentStatus {
+    /// The release that failed here, if one did.
+    #[must_use]
+    pub fn failed_release(&self) -> Option<FailedRelease> {
+        self.failed.as_deref().copied()
+    }
 }
 
 /// An installed release.
@@ -200,9 +208,10 @@ pub struct Condition {
     pub observed_generation: u64,
 }
 
-/// The conditions of a Machine, at most one of each kind, in the order of [`ConditionKind::ALL`].
+/// The conditions of a Machine, at most one of each kind, in the order of [`ConditionKind::ALL`]. Machines with equal
+/// conditions can share them: a clone costs nothing.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Conditions([Option<Condition>; ConditionKind::ALL.len()]);
+pub struct Conditions(Arc<[Option<Condition>; ConditionKind::ALL.len()]>);
 
 impl Conditions {
     /// The condition of `kind`.
@@ -220,12 +229,12 @@ impl Conditions {
 impl FromIterator<Condition> for Conditions {
     /// If there are several conditions of one kind, the last one counts.
     fn from_iter<I: IntoIterator<Item = Condition>>(conditions: I) -> Self {
-        let mut all = Self::default();
+        let mut all = [const { None }; ConditionKind::ALL.len()];
         for condition in conditions {
             let kind = condition.kind as usize;
-            all.0[kind] = Some(condition);
+            all[kind] = Some(condition);
         }
-        all
+        Self(Arc::new(all))
     }
 }
 

@@ -49,7 +49,7 @@ fn frames() {
         let Answer::Done(facts) = reply(&program(world, &["serve"], &asked)).answer else {
             panic!("not done")
         };
-        assert_eq!(format!("{:x}", facts.host.0), "123456789abcdef0123456789abcdef");
+        assert_eq!(facts.host.to_string(), "0123456789abcdef0123456789abcdef");
 
         let other = wire::Request { protocol: 2, ..request(1, wire::Command::Facts) };
         let mut unnamed = request(1, wire::Command::Facts);

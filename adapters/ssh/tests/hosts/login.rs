@@ -1,5 +1,6 @@
 //! Host keys, users, keys and Secrets.
 
+use std::sync::Arc;
 use std::sync::atomic::Ordering::SeqCst;
 
 use russh::keys::ssh_key::EcdsaCurve;
@@ -87,7 +88,7 @@ async fn an_unknown_user_and_a_key_that_is_not_accepted_are_refused() {
     let setting = Setting::new();
     let host = setting.net.put(&address(1), setting.host(replying()));
     let mut connection = setting.connection(1);
-    connection.user = "nobody-here".into();
+    Arc::make_mut(&mut connection.login).user = "nobody-here".into();
     let detail = before(ask(&setting.hosts(), &connection).await, CauseKind::AuthenticationFailed);
     assert!(detail.contains("nobody-here") && detail.contains("publickey"), "{detail}");
 

@@ -83,7 +83,7 @@ async fn another_user_gets_another_session() {
     let hosts = setting.hosts();
     ask(&hosts, &setting.connection(1)).await.unwrap();
     let mut connection = setting.connection(1);
-    connection.user = "admin".into();
+    Arc::make_mut(&mut connection.login).user = "admin".into();
     before(ask(&hosts, &connection).await, CauseKind::AuthenticationFailed);
     assert_eq!(host.connections.load(SeqCst), 2);
 }

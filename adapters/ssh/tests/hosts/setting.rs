@@ -1,5 +1,6 @@
 //! What the tests have in common: an operator, its key, and hosts at fixed addresses.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use russh::keys::ssh_key::LineEnding;
@@ -7,7 +8,7 @@ use russh::keys::{Algorithm, PrivateKey};
 use seaworthy_model::cause::CauseKind;
 use seaworthy_model::component::Architecture;
 use seaworthy_model::host::Connection;
-use seaworthy_model::machine::{Address, HostKeyPolicy};
+use seaworthy_model::machine::{Address, HostKeyPolicy, Login};
 use seaworthy_ssh::{Exchange, Failure, Hosts, KeyError, Keys, Limits, PrivateKeyText, Programs};
 use tokio::time::Instant;
 
@@ -69,8 +70,7 @@ impl Setting {
         Connection {
             address: Address { ip: format!("198.18.0.{number}").into(), ..Address::default() },
             port: 22,
-            user: "root".into(),
-            secret_name: "fleet-key".into(),
+            login: Arc::new(Login { user: "root".into(), secret_name: "fleet-key".into() }),
             host_keys: [pin(&self.host_key).into()].into(),
             host_key_policy: HostKeyPolicy::Pinned,
         }

@@ -234,7 +234,7 @@ mod tests {
     use seaworthy_model::host_order::{HostCommand, HostOrder};
     use seaworthy_model::id::{StoreId, Uid};
     use seaworthy_model::lease::Epoch;
-    use seaworthy_model::machine::{Address, HostId, HostKeyPolicy};
+    use seaworthy_model::machine::{Address, HostId, HostKeyPolicy, Login};
     use seaworthy_model::time::Timestamp;
 
     use super::super::frame;
@@ -270,8 +270,7 @@ mod tests {
                 connection: Arc::new(Connection {
                     address: Address::default(),
                     port: 22,
-                    user: "root".into(),
-                    secret_name: "key".into(),
+                    login: Arc::new(Login { user: "root".into(), secret_name: "key".into() }),
                     host_keys: Arc::default(),
                     host_key_policy: HostKeyPolicy::Pinned,
                 }),

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use seaworthy_model::host::Connection;
 use seaworthy_model::id::{Kind, MachineId, Uid};
 use seaworthy_model::lease::Epoch;
-use seaworthy_model::machine::{Address, HostKeyPolicy, MachineObject, MachineSpec};
+use seaworthy_model::machine::{Address, HostKeyPolicy, Login, MachineObject, MachineSpec};
 use seaworthy_model::meta::Parsed;
 
 use super::component_setting::{check_parameters, component_settings};
@@ -71,7 +71,7 @@ fn spec(spec: &v1alpha1::MachineSpec, names: &mut Names) -> Parsed<MachineSpec> 
     let mut faults = Faults::default();
     let root = Field::root("spec");
     let address = address(root.name("address"), &spec.address, &mut names.texts, &mut faults);
-    let connection = connection(root.name("ssh"), &spec.ssh, address, &mut names.texts, &mut faults);
+    let connection = connection(root.name("ssh"), &spec.ssh, address, names, &mut faults);
     let pins = component_settings(root.name("components"), &spec.components, names, &mut faults);
     let retry = spec.retry.as_deref().unwrap_or_default();
     faults.require(root.name("retry"), retry.len() <= 253, "must have at most 253 bytes");
@@ -106,7 +106,7 @@ fn connection(
     field: Field<'_>,
     ssh: &v1alpha1::Ssh,
     address: Address,
-    texts: &mut Texts,
+    names: &mut Names,
     faults: &mut Faults,
 ) -> Option<Connection> {
     let port = faults.number(field.name("port"), ssh.port, (1_u16, u16::MAX));
@@ -125,8 +125,10 @@ fn connection(
         let message = "hostKeys must not be empty unless hostKeyPolicy is TrustOnFirstUse";
         faults.add(field.name("hostKeys"), message);
     }
-    let (user, secret_name) = (texts.share(&ssh.user), texts.share(&ssh.secret_name));
-    Some(Connection { address, port: port?, user, secret_name, host_keys, host_key_policy })
+    let login =
+        Login { user: names.texts.share(&ssh.user), secret_name: names.texts.share(&ssh.secret_name) };
+    let login = names.logins.share(Arc::new(login));
+    Some(Connection { address, port: port?, login, host_keys, host_key_policy })
 }
 
 fn host_keys(field: Field<'_>, keys: &Arc<[Arc<str>]>, faults: &mut Faults) -> Arc<[Arc<str>]> {

@@ -33,7 +33,7 @@ pub fn machine_status(status: &v1alpha1::MachineStatus, names: &mut Names) -> Ma
         observed_generation: unsigned(status.observed_generation),
         identity: status.identity.as_ref().and_then(identity),
         components,
-        conditions: status.conditions.iter().filter_map(condition).collect(),
+        conditions: names.conditions.share(status.conditions.iter().filter_map(condition).collect()),
     }
 }
 
@@ -86,7 +86,8 @@ fn component_status(status: &v1alpha1::ComponentStatus, names: &mut Names) -> Co
     let failed = status.failed.as_ref().and_then(|failed| {
         let release = ReleaseId(failed.release.get()?);
         let cause = CauseKind::from_name(&failed.reason)?;
-        Some(FailedRelease { version: names.version(&status.name, &failed.version), release, cause })
+        let version = names.version(&status.name, &failed.version);
+        Some(Box::new(FailedRelease { version, release, cause }))
     });
     let set = status.set.as_deref().filter(|set| !set.is_empty()).map(|set| names.id(set));
     ComponentStatus { component, installed, failed, set }

@@ -289,7 +289,7 @@ pub(crate) const NO_ROOM: &str =
 fn stranger(stranger: &Stranger) -> String {
     match stranger {
         Stranger::OtherHost { found, recorded } => {
-            format!("machine-id {:032x}, recorded is {:032x}", found.0, recorded.0)
+            format!("machine-id {found}, recorded is {recorded}")
         }
         Stranger::OfCluster { cluster, machine } => format!("Machine {machine} of cluster {cluster}"),
         Stranger::OfMachine(name) => format!("Machine {name}"),

@@ -61,7 +61,7 @@ pub fn machine_news(
     let mut news = Vec::new();
     let mut failed = Vec::new();
     for status in after.components.iter() {
-        let Some(release) = status.failed else { continue };
+        let Some(release) = &status.failed else { continue };
         if before.component(status.component).is_some_and(|before| before.failed == status.failed) {
             continue;
         }

@@ -97,7 +97,7 @@ fn machines() {
     assert_eq!(names.machine_name(*id), Ok("rack1-node1"));
     assert_eq!(first.labels.get("pool").map(|pool| &**pool), Some("batch"));
     let spec = first.spec.as_ref().unwrap();
-    assert_eq!((spec.connection.port, &*spec.connection.user), (22, "root"));
+    assert_eq!((spec.connection.port, &*spec.connection.login.user), (22, "root"));
     assert_eq!(
         spec.connection.host_keys,
         ["ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIHiTGknTdSI/4LTzgN9/MIMzz1uI2bUk0uJZgqWFskQ1".into()].into()

@@ -103,10 +103,9 @@ fn component_statuses() -> impl Strategy<Value = Arc<[ComponentStatus]>> {
             component: names.component(COMPONENTS[component]),
             installed: installed
                 .map(|(v, release)| Installed { version: version(&mut names, component, v), release }),
-            failed: failed.map(|(v, release, cause)| FailedRelease {
-                version: version(&mut names, component, v),
-                release,
-                cause,
+            failed: failed.map(|(v, release, cause)| {
+                let version = version(&mut names, component, v);
+                Box::new(FailedRelease { version, release, cause })
             }),
             set: goes.then(|| names.id(SET)),
         });

@@ -16,7 +16,8 @@ use seaworthy_model::host::{HostFacts, InstalledComponent, OperationId, Operatio
 use seaworthy_model::id::{ComponentId, MachineId, Uid, VersionId};
 use seaworthy_model::lease::Epoch;
 use seaworthy_model::machine::{
-    ConditionKind, FailedRelease, HostId, Installed, MachineObject, MachineSpec, Reason, Truth,
+    ComponentStatus, ConditionKind, FailedRelease, HostId, Installed, MachineObject, MachineSpec, Reason,
+    Truth,
 };
 use seaworthy_model::node::{Health, NodeState};
 use seaworthy_model::package_version::DeferralReason;
@@ -273,7 +274,7 @@ impl Machine {
             if object.status.observed_generation != object.meta.generation {
                 return None;
             }
-            object.status.component(component)?.failed
+            object.status.component(component)?.failed_release()
         })
     }
 
@@ -281,7 +282,7 @@ impl Machine {
     pub(crate) fn unrecorded_failure(&self) -> Option<&Failure> {
         let MachineObject { meta, status, .. } = self.object.as_ref()?;
         let is_told = |failure: &Failure| {
-            let recorded = status.component(failure.component).and_then(|recorded| recorded.failed);
+            let recorded = status.component(failure.component).and_then(ComponentStatus::failed_release);
             status.observed_generation == meta.generation && recorded == Some(failure.release)
         };
         self.failed.iter().find(|failure| !is_told(failure))

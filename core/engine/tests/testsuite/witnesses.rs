@@ -206,7 +206,7 @@ fn a_failure_is_recorded_even_if_the_host_is_left_alone_before_it_is_read_again(
     let status = &fixture.store.machines[&failed].status;
     let recorded = status.component(WEB).unwrap();
     assert_eq!(told(&fixture, failed).1, Reason::HostAhead);
-    assert_eq!(recorded.failed.map(|failed| failed.version), Some(web(2)));
+    assert_eq!(recorded.failed_release().map(|failed| failed.version), Some(web(2)));
     assert_eq!(recorded.installed.map(|installed| installed.version), Some(web(1)));
     fixture.restart();
     fixture.pass(HOUR);

@@ -86,7 +86,7 @@ fn a_failed_release_is_told_with_its_version_once() {
         FailedRelease { version, release: ReleaseId(Digest::of(b"webd")), cause: CauseKind::ProbeFailed };
     let mut failed = in_sync(Truth::False, Reason::Cause(CauseKind::ProbeFailed));
     failed.components =
-        Arc::new([ComponentStatus { component, installed: None, failed: Some(release), set: None }]);
+        Arc::new([ComponentStatus { component, installed: None, failed: Some(release.into()), set: None }]);
     let news = machine_news(&well(), &failed, &names).unwrap();
     assert_eq!(short(&news), ["ProbeFailed!"]);
     assert!(

@@ -249,7 +249,7 @@ impl Step<'_> {
         }
         let mut components = recorded.to_vec();
         for failure in self.machine.failed.iter() {
-            let (component, failed) = (failure.component, Some(failure.release));
+            let (component, failed) = (failure.component, Some(failure.release.into()));
             match components.iter_mut().find(|status| status.component == component) {
                 Some(status) => status.failed = failed,
                 None => components.push(ComponentStatus { component, installed: None, failed, set: None }),
@@ -276,7 +276,12 @@ impl Step<'_> {
             reported.map(|found| Installed { version: found.version, release: found.release })
         };
         let set = installed.and_then(|_| self.world.set_to_record(self.machine, component));
-        ComponentStatus { component, installed, failed: self.machine.failed_release(component), set }
+        ComponentStatus {
+            component,
+            installed,
+            failed: self.machine.failed_release(component).map(Box::new),
+            set,
+        }
     }
 
     /// Fast path: whether a host reports exactly what is recorded, without a failed release. That is nearly always so.
