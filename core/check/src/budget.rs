@@ -45,7 +45,8 @@ fn judge(world: &World, turn: &Turn, findings: &mut Findings<'_>) {
     }
 }
 
-/// While lists are under way the engine does not count, and no machine has a place yet.
+/// Whether each machine that is acted on has the place that its operation takes. Not while lists are under way: the engine does
+/// not count then, and no machine has a place yet.
 fn judge_places(world: &World, turn: &Turn, findings: &mut Findings<'_>) {
     for action in &turn.actions {
         let Some(in_flight) = world.in_flight().get(&action.id) else { continue };

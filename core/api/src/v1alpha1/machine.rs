@@ -161,8 +161,8 @@ fn host_keys_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
 }
 
 // Machines of one version record the same components: those lists are shared.
-// The operator alone writes the status, as a whole. If it were tracked field by field, `metadata.managedFields` would be
-// larger than the status, in etcd and in every answer.
+// The operator alone writes the status, as a whole. If it were tracked field by field, `metadata.managedFields` would name
+// each of its fields, in etcd and in every answer.
 /// What is recorded about the machine. It changes when something was done or found, not as a heartbeat.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(
