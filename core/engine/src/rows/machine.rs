@@ -1,6 +1,7 @@
 //! One row of the world: what is known of a machine, first hand and from the API server.
 
 use crate::rows::few::Few;
+use crate::rows::host::Host;
 use crate::rows::policy::Places;
 use crate::rows::set::Owner;
 use crate::rows::trouble::Trouble;
@@ -12,9 +13,8 @@ use seaworthy_model::detail::Detail;
 use seaworthy_model::draw::mix;
 
 use seaworthy_model::component::{Architecture, CgroupVersion};
-use seaworthy_model::host::{HostFacts, InstalledComponent, OperationId, OperationReport, OperationState};
+use seaworthy_model::host::{InstalledComponent, OperationId, OperationReport, OperationState};
 use seaworthy_model::id::{ComponentId, MachineId, Uid, VersionId};
-use seaworthy_model::lease::Epoch;
 use seaworthy_model::machine::{
     ComponentStatus, ConditionKind, FailedRelease, HostId, Installed, MachineObject, MachineSpec, Reason,
     Truth,
@@ -94,18 +94,6 @@ pub struct Machine {
     pub(crate) derived: Derived,
     /// What its Node is counted as.
     pub(crate) derived_node: NodeUse,
-}
-
-/// What a host reported.
-#[derive(Clone, Debug, Default)]
-pub struct Host {
-    /// The last report in this epoch. `Some` also means that the host has seen our epoch and refuses orders of older
-    /// ones. In a box: a settled host is not read until its audit, and a start would pay for what it does not have.
-    pub facts: Option<Box<HostFacts>>,
-    /// Since when the host counts as unreachable.
-    pub unreachable_since: Option<Timestamp>,
-    /// The epoch that it reported last, if that is higher than ours. It counts as unreachable then.
-    pub ahead: Option<Epoch>,
 }
 
 /// The part of a row that no counter depends on: the only part that may change without a recount.

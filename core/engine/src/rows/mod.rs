@@ -6,6 +6,7 @@ pub(crate) mod changes;
 pub(crate) mod drain;
 pub(crate) mod few;
 pub(crate) mod fleet;
+pub(crate) mod host;
 pub(crate) mod inquiry;
 pub(crate) mod leadership;
 pub(crate) mod machine;
