@@ -2,7 +2,7 @@
 
 use alloc::boxed::Box;
 
-use seaworthy_model::host::HostFacts;
+use seaworthy_model::host::{Drift, HostFacts};
 use seaworthy_model::lease::Epoch;
 use seaworthy_model::time::Timestamp;
 
@@ -16,4 +16,17 @@ pub struct Host {
     pub unreachable_since: Option<Timestamp>,
     /// The epoch that it reported last, if that is higher than ours. It counts as unreachable then.
     pub ahead: Option<Epoch>,
+}
+
+impl Host {
+    /// Whether one of the services that it reported does not run, or another program runs in its place.
+    pub(crate) fn has_wrong_service(&self) -> bool {
+        let facts = self.facts.as_ref();
+        facts.is_some_and(|facts| facts.components.iter().any(|each| is_wrong(each.drift)))
+    }
+}
+
+/// Whether a service does not run, or another program runs in its place.
+pub(crate) const fn is_wrong(drift: Drift) -> bool {
+    drift.contains(Drift::NOT_RUNNING) || drift.contains(Drift::WRONG_BINARY)
 }

@@ -1,7 +1,7 @@
 //! One row of the world: what is known of a machine, first hand and from the API server.
 
 use crate::rows::few::Few;
-use crate::rows::host::Host;
+use crate::rows::host::{Host, is_wrong};
 use crate::rows::policy::Places;
 use crate::rows::set::Owner;
 use crate::rows::trouble::Trouble;
@@ -13,7 +13,7 @@ use seaworthy_model::detail::Detail;
 use seaworthy_model::draw::mix;
 
 use seaworthy_model::component::{Architecture, CgroupVersion};
-use seaworthy_model::host::{InstalledComponent, OperationId, OperationReport, OperationState};
+use seaworthy_model::host::{HostFacts, InstalledComponent, OperationId, OperationReport, OperationState};
 use seaworthy_model::id::{ComponentId, MachineId, Uid, VersionId};
 use seaworthy_model::machine::{
     ComponentStatus, ConditionKind, FailedRelease, HostId, Installed, MachineObject, MachineSpec, Reason,
@@ -65,6 +65,8 @@ pub struct Machine {
     pub freed: bool,
     /// What the host reported in this epoch.
     pub host: Host,
+    /// Whether a service does not run there, or another program in its place: a gate looks at all machines, and few have this.
+    pub(crate) has_wrong_service: bool,
     /// An operation on the host whose outcome is not known.
     pub uncertain: Option<OperationId>,
     /// What the last operation that we ordered installs. Means nothing once it has ended.
@@ -155,6 +157,7 @@ impl Machine {
             lasts_unready: false,
             drain: None,
             host: Host { facts: None, unreachable_since: None, ahead: None },
+            has_wrong_service: false,
             uncertain: None,
             installs: None,
             failed: Few::NONE,
@@ -223,6 +226,17 @@ impl Machine {
     pub fn reported(&self, component: ComponentId) -> Option<&InstalledComponent> {
         let facts = self.host.facts.as_ref()?;
         facts.components.iter().find(|installed| installed.component == component)
+    }
+
+    /// Takes over what the host reported, or forgets it.
+    pub(crate) fn take_facts(&mut self, facts: Option<Box<HostFacts>>) {
+        self.host.facts = facts;
+        self.has_wrong_service = self.host.has_wrong_service();
+    }
+
+    /// Whether the service of `component` did not run, or another program in its place, when the host was last read.
+    pub(crate) fn is_service_wrong(&self, component: ComponentId) -> bool {
+        self.has_wrong_service && self.reported(component).is_some_and(|reported| is_wrong(reported.drift))
     }
 
     /// Whether the host was changing `component` when it was last read.
@@ -567,6 +581,7 @@ impl Machine {
     /// Forgets everything but the objects: for a new incarnation, or a new epoch.
     pub(crate) fn forget_contact(&mut self) {
         self.host = Host::default();
+        self.has_wrong_service = false;
         self.progress.contact = Contact::default();
         self.drain = None;
         self.uncertain = None;

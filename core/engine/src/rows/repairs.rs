@@ -73,15 +73,15 @@ impl Repairs {
         *repeated = Repeated { times: repeated.times.saturating_add(1), last: now, release };
     }
 
-    /// When this release of a component was last repaired, as far as is known.
+    /// When the release of a component that is installed was last repaired, as far as is known.
     pub(crate) fn last(
         &self,
         machine: MachineId,
         component: ComponentId,
-        release: ReleaseId,
+        installed: impl FnOnce() -> Option<ReleaseId>,
     ) -> Option<Timestamp> {
         let repeated = self.0.get(&(machine, Part::Component(component)))?;
-        (repeated.release == Some(release)).then_some(repeated.last)
+        (repeated.release == Some(installed()?)).then_some(repeated.last)
     }
 
     /// Whether no recent repair is known.

@@ -318,7 +318,7 @@ fn settle_facts(
         known.components.clone_from(&facts.components);
         facts.components = known.components;
     }
-    machine.host.facts = Some(facts);
+    machine.take_facts(Some(facts));
     share_host_key(machine);
 }
 
@@ -326,7 +326,7 @@ fn settle_facts(
 /// Nothing else in its report is believed.
 fn settle_ahead(machine: &mut Machine, seen: Epoch, now: Timestamp) {
     machine.uncertain = None;
-    machine.host.facts = None;
+    machine.take_facts(None);
     machine.host.ahead = Some(seen);
     machine.host.unreachable_since.get_or_insert_with(|| now.whole_seconds());
     settle_trouble(machine, Trouble::new(CauseKind::FenceRefused, Detail::HostAhead(seen)));

@@ -9,8 +9,7 @@ use alloc::vec::Vec;
 use core::time::Duration;
 
 use seaworthy_model::detail::{FleetDetail, GateName};
-use seaworthy_model::host::Drift;
-use seaworthy_model::id::{ComponentId, MachineId};
+use seaworthy_model::id::MachineId;
 use seaworthy_model::package_version::{FleetReason, Rollout};
 use seaworthy_model::report::{Blocker, WakeReason};
 use seaworthy_model::strategy::{Course, Evidence, GateFailure, OnFailure};
@@ -18,7 +17,7 @@ use seaworthy_model::time::Timestamp;
 
 use super::inquiry::{Found, with_answers};
 use super::standstill::{Gate, Standstill};
-use super::suspects::{Suspects, changed_at, is_away};
+use super::suspects::{Suspects, changed_at, onset};
 use super::verdict::{Verdict, is_silent, verdict};
 use super::{Plan, Step, has_gates, is_done};
 use crate::domains::draft::Draft;
@@ -217,18 +216,7 @@ impl Step<'_> {
         let mut evidence = Evidence::default();
         let mut suspects = Suspects::new(self.world, index);
         for (id, machine) in self.world.machines() {
-            let repaired = || {
-                let installed = machine.installed(component)?;
-                self.world.repairs.last(id, component, installed.release)
-            };
-            // Work on a machine may be why it is not available; it is no reason why a service does not run.
-            // What had gone wrong before the machine was changed says nothing of the release.
-            let is_away = |since| is_away(machine, since);
-            let fell = |since| {
-                (!machine.is_unresolved() && is_away(since))
-                    || does_not_run(machine, component)
-                    || repaired().is_some_and(|last| last > began)
-            };
+            let fell = |since: &dyn Fn() -> Timestamp| self.has_fallen((id, machine), &state.record, since);
             match machine.standing(index) {
                 Standing::Failed => {
                     evidence.changed += 1;
@@ -236,7 +224,7 @@ impl Step<'_> {
                 }
                 Standing::Done | Standing::Restored => {
                     evidence.changed += 1;
-                    let is_unavailable = fell(changed_at(self.world, (component, id), began));
+                    let is_unavailable = fell(&|| changed_at(self.world, (component, id), began));
                     let is_silent = machine.is_unresolved() || says_nothing(machine, done_at);
                     evidence.unavailable += u32::from(is_unavailable);
                     suspects.note(id, machine, is_unavailable);
@@ -248,12 +236,12 @@ impl Step<'_> {
                 }
                 Standing::Waiting => {
                     evidence.untouched += 1;
-                    evidence.untouched_unavailable += u32::from(fell(began));
+                    evidence.untouched_unavailable += u32::from(fell(&|| began));
                 }
                 // What befalls others says as much of chance as what befalls the rest of a set.
                 Standing::Outside if is_of_set && machine.is_live() && !machine.derived.touched => {
                     evidence.untouched += 1;
-                    evidence.untouched_unavailable += u32::from(fell(began));
+                    evidence.untouched_unavailable += u32::from(fell(&|| began));
                 }
                 Standing::Outside
                 | Standing::Eligible
@@ -264,6 +252,22 @@ impl Step<'_> {
         }
         evidence.unavailable -= suspects.charged_to_others(began);
         evidence
+    }
+
+    /// Whether a machine has gone wrong since this time. What had gone wrong before it was changed says nothing of the release.
+    fn has_fallen(
+        self,
+        (id, machine): (MachineId, &Machine),
+        record: &Rollout,
+        since: impl FnOnce() -> Timestamp,
+    ) -> bool {
+        let component = record.component;
+        // Work on a machine may be why it is not available; it is no reason why a service does not run.
+        let is_away = !machine.is_unresolved() && onset(machine).is_some_and(|at| at > since());
+        let installed = || machine.installed(component).map(|installed| installed.release);
+        is_away
+            || machine.is_service_wrong(component)
+            || self.world.repairs.last(id, component, installed).is_some_and(|last| last > record.started_at)
     }
 
     /// Reads the hosts of the machines that were changed last, once the time in which they are watched is over: a service that
@@ -367,12 +371,6 @@ pub(super) fn begin_batch(record: &mut Rollout, state: &RolloutState) {
 fn is_unread(machine: &Machine, since: Timestamp) -> bool {
     let can_be_read = !machine.is_unreachable() && !machine.is_paused() && !machine.is_unresolved();
     can_be_read && machine.progress.contact.read_at < since
-}
-
-/// Whether its service does not run, or another program runs in its place, when its host was last read.
-fn does_not_run(machine: &Machine, component: ComponentId) -> bool {
-    let drift = machine.reported(component).map_or(Drift::NONE, |reported| reported.drift);
-    drift.contains(Drift::NOT_RUNNING) || drift.contains(Drift::WRONG_BINARY)
 }
 
 /// Whether nothing is known of the health of a machine without a Node since then: only a read of its host shows it.

@@ -149,7 +149,7 @@ fn narrow(left: &mut Vec<usize>, is_so: impl Fn(usize) -> bool) {
 }
 
 /// Since when a machine is unavailable, or its Node reports a problem.
-fn onset(machine: &Machine) -> Option<Timestamp> {
+pub(super) fn onset(machine: &Machine) -> Option<Timestamp> {
     let troubled = machine.node.as_ref().and_then(|node| node.troubled_since);
     machine.unavailable_since().max(troubled)
 }
