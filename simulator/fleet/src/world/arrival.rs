@@ -35,7 +35,7 @@ impl World {
                 self.execute(sender, store, *request, reply);
             }
             Some(Letter::Order { sender, host, order, sent, reply, repeated }) => {
-                self.receive(sender, host, &order, (sent, repeated));
+                self.receive(sender, host, &order, (sent, reply, repeated));
                 if reply == Reply::SenderCrashes {
                     self.crash_sender(sender);
                 }
@@ -175,7 +175,13 @@ impl World {
     }
 
     /// An order arrives at a host.
-    fn receive(&mut self, sender: Sender, number: u32, order: &Order, (sent, repeated): (Timestamp, bool)) {
+    fn receive(
+        &mut self,
+        sender: Sender,
+        number: u32,
+        order: &Order,
+        (sent, reply, repeated): (Timestamp, Reply, bool),
+    ) {
         let now = self.queue.now();
         if now.since(sent) > LATE {
             self.note_occasion(Occasion::OrderLate);
@@ -188,7 +194,8 @@ impl World {
             self.note_occasion(Occasion::HostShut);
             return self.answer_unreachable(sender, repeated);
         }
-        self.happened(&Happening::OrderArrives(number, &order.command));
+        let is_awaited = reply == Reply::Comes && self.awaits(sender);
+        self.happened(&Happening::OrderArrives { host: number, command: &order.command, is_awaited });
         self.start_program(number);
         let session = self.mail.post(Letter::Session { sender });
         let setting = setting!(self, number);

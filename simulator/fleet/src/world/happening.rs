@@ -96,7 +96,14 @@ pub(crate) enum Happening<'a> {
     /// An order of a process does not reach its host.
     OrderLost(u32, u32),
     /// An order is about to be carried out on a host.
-    OrderArrives(u32, &'a Command),
+    OrderArrives {
+        /// The host.
+        host: u32,
+        /// What is ordered.
+        command: &'a Command,
+        /// Its sender waits for the answer, and will get it.
+        is_awaited: bool,
+    },
     /// A host has accepted an order that started no operation, and has now seen this epoch.
     Heard(u32, Epoch),
     /// A host has forgotten the fences that it had seen, and has now seen this epoch.

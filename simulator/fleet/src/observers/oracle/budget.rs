@@ -6,7 +6,7 @@
 //! host that was lost in the middle of an operation does not count any more once it cannot be at work.
 //!
 //! A machine counts as unavailable if it is not being deleted, if a rollout under way had changed it, and if its host was
-//! lost after that and after the start of the latest active rollout, and so long ago that the operator could know when
+//! lost after the operator could know of that and after the start of the latest active rollout, and so long ago that the operator could know when
 //! it gave the order: the grace of the Node's lease, the lag of watches, and the way of the order. As many of them are
 //! excused as the share of the other machines that are lost. Without a rollout only hosts at work count. When users lower the
 //! limit, the lower limit applies after the same time. A rollout that is being reverted has changed none in this sense: its
@@ -70,7 +70,7 @@ struct Place {
     began: Timestamp,
     /// The host cannot be reached.
     is_gone: bool,
-    /// The operation of a host that was lost in the middle of it was out of the operator's sight until then.
+    /// The host was lost in the middle of its operation. What became of that was out of the operator's sight until then.
     out_of_sight: Option<Timestamp>,
     /// When a rollout under way last changed it, if what one of them brought is still there.
     changed: Option<Timestamp>,
@@ -271,6 +271,15 @@ impl Budget {
         self.change(host, |place| place.at_work = false);
     }
 
+    /// A host has lost power, which ends the operation in flight. It may go on by itself when the power is back.
+    pub(super) fn powered_off(&mut self, host: u32) {
+        self.change(host, |place| {
+            if std::mem::take(&mut place.at_work) {
+                place.out_of_sight = Some(Timestamp::MAX);
+            }
+        });
+    }
+
     /// How many of the machines that became unavailable after a rollout had changed them are put down to what befalls the
     /// others as well.
     fn excused(&self) -> u32 {
@@ -311,11 +320,13 @@ impl Budget {
     pub(super) fn gone(&mut self, host: u32) {
         self.change(host, |place| {
             place.is_gone = true;
-            place.out_of_sight = place.at_work.then_some(Timestamp::MAX);
+            if place.at_work {
+                place.out_of_sight = Some(Timestamp::MAX);
+            }
         });
     }
 
-    /// An order of the operator arrives at a host: soon the operator knows what is at work there.
+    /// An order of the operator arrives at a host, and the operator waits for the answer: soon it knows what is at work there.
     pub(super) fn reached(&mut self, host: u32, now: Timestamp) {
         if self.places[host as usize].out_of_sight.is_none() {
             return;
@@ -452,9 +463,11 @@ impl Budget {
         let changed = place.changed.zip(started).filter(|(changed, started)| changed > started);
         // A host that was lost before the operator could know the end of its operation was lost at work.
         let known = self.knowledge();
+        let is_known =
+            |changed, lost| lost > changed + known && place.out_of_sight.is_none_or(|until| until < lost);
         changed
             .zip(place.lost)
-            .is_some_and(|((changed, started), lost)| lost > started && lost > changed + known)
+            .is_some_and(|((changed, started), lost)| lost > started && is_known(changed, lost))
     }
 
     /// Every operator knows all changes before this time.

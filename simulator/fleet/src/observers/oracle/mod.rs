@@ -517,7 +517,7 @@ impl Oracle {
 
     /// A host has lost power, which ends the operation in flight.
     pub fn powered_off(&mut self, host: u32) {
-        self.budget.ended(host);
+        self.budget.powered_off(host);
     }
 
     /// The power of a host has come back, and the host starts.

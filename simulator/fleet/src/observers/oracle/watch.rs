@@ -40,9 +40,11 @@ impl Oracle {
                     self.breach("backOff", now, detail);
                 }
             }
-            Happening::OrderArrives(host, command) => {
+            Happening::OrderArrives { host, command, is_awaited } => {
                 self.back_off.reached(*host);
-                self.budget.reached(*host, now);
+                if *is_awaited {
+                    self.budget.reached(*host, now);
+                }
                 self.judge_takeover(world, *host, command);
             }
             Happening::Heard(host, epoch) => self.heard(*host, *epoch),

@@ -48,6 +48,12 @@ impl World {
         self.queue.after(delay, Priority::NORMAL, Event::Mail(number));
     }
 
+    /// Whether a process waits for the answer to an action.
+    pub(in crate::world) fn awaits(&self, sender: Sender) -> bool {
+        let process = self.processes.get(sender.process as usize).and_then(Option::as_ref);
+        process.is_some_and(|process| process.deadlines.is_under_way(sender.action))
+    }
+
     /// An answer arrives.
     pub(in crate::world) fn finished(&mut self, sender: Sender, outcome: Outcome) {
         let Some(mut process) = self.take_process(sender.process) else { return self.queue.discount() };

@@ -52,7 +52,8 @@ impl Deadlines {
         self.under_way.is_empty()
     }
 
-    fn is_under_way(&self, ActionId(number): ActionId) -> bool {
+    /// Whether an action is in flight.
+    pub(in crate::world) fn is_under_way(&self, ActionId(number): ActionId) -> bool {
         let place = number.checked_sub(self.first).and_then(|place| self.under_way.get(place as usize));
         place.copied().unwrap_or_default()
     }

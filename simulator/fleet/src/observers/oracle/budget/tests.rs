@@ -121,6 +121,28 @@ fn who_was_lost_at_work_counts_again_once_it_is_reached() {
     assert!(budget.began((1, false), (at(known), nobody()), at(known)).overdrawn.is_some());
 }
 
+/// The host went on by itself when its power was back. Before the operator reaches it, that host may fall without being missed:
+/// it was never seen with the release.
+#[test]
+fn who_ended_out_of_sight_counts_as_changed_once_it_is_reached() {
+    let falls = |is_reached: bool| {
+        let mut budget = budget();
+        take(&mut budget, &fleet(1, START, false), at(0));
+        budget.began((5, false), (at(100), nobody()), at(100));
+        budget.powered_off(5);
+        budget.lost(5, at(100));
+        budget.back(5);
+        change(&mut budget, [5], at(1300));
+        if is_reached {
+            budget.reached(5, at(1400));
+        }
+        budget.lost(5, at(1500));
+        budget.began((0, false), (at(1600), nobody()), at(1600)).overdrawn
+    };
+    assert_eq!(falls(false), None);
+    assert!(falls(true).is_some());
+}
+
 /// It may say that its operation has ended: then the operator starts the next one.
 #[test]
 fn work_on_a_host_that_lies_takes_no_unit() {
