@@ -71,6 +71,8 @@ pub struct Machine {
     pub uncertain: Option<OperationId>,
     /// What the last operation that we ordered installs. Means nothing once it has ended.
     pub(crate) installs: Option<VersionId>,
+    /// Whether the last operation that we ordered repairs a release that was installed before.
+    pub(crate) repairs: bool,
     /// Releases that failed, for the present generation of the spec; the status may not show them yet.
     pub failed: Few<Failure>,
     /// When that operation was ordered, or was last seen to go on.
@@ -160,6 +162,7 @@ impl Machine {
             has_wrong_service: false,
             uncertain: None,
             installs: None,
+            repairs: false,
             failed: Few::NONE,
             ordered_at: Timestamp::ZERO,
             yielded: Few::NONE,

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::fixture::{Fixture, WEB, want, web};
+use crate::fixture::{Fixture, WEB, is_change, want, web};
 use seaworthy_model::detail::Detail;
 use seaworthy_model::host::Drift;
 use seaworthy_model::machine::{ConditionKind, Reason, Truth};
@@ -31,6 +31,22 @@ fn fight(fixture: &mut Fixture, minutes: u32) -> u32 {
     fixture.host(0).changes - before
 }
 
+/// Waits until the host is changed, and loses the answer.
+fn lose_answer(fixture: &mut Fixture) {
+    for _ in 0..40 {
+        let turn = fixture.turn();
+        let is_change = fixture.pending.iter().any(is_change);
+        if is_change {
+            fixture.lost_replies.insert(0, 1);
+        }
+        fixture.execute_or_wait(&turn);
+        if is_change {
+            return;
+        }
+    }
+    panic!("nothing is changed");
+}
+
 fn told(fixture: &Fixture) -> (Truth, Reason, Option<Detail>) {
     let condition = fixture.store.machines[&0].status.condition(ConditionKind::InSync).unwrap();
     (condition.truth, condition.reason, condition.detail.as_deref().cloned())
@@ -48,6 +64,32 @@ fn each_repair_that_did_not_last_makes_the_next_one_wait_longer() {
     let (second, third) = (fight(&mut fixture, 120), fight(&mut fixture, 240));
     assert!(second <= 2 && third <= 2, "{second} {third}");
     assert_eq!(told(&fixture).0, Truth::False, "it waits, and says so");
+}
+
+#[test]
+fn a_repair_counts_whose_answer_is_lost() {
+    let mut fixture = settled();
+    for _ in 0..3 {
+        fixture.host(0).drift(WEB);
+        lose_answer(&mut fixture);
+        fixture.pass(MINUTE);
+        assert!(fixture.host(0).facts.components.iter().all(|found| found.drift == Drift::NONE));
+    }
+    let contested = Detail::Contested { component: Some("web".into()), times: 3, minutes: 1 };
+    assert_eq!(told(&fixture), (Truth::True, Reason::Contested, Some(contested)));
+}
+
+#[test]
+fn an_installation_whose_answer_is_lost_is_no_repair() {
+    let mut fixture = settled();
+    for version in [2, 1, 2] {
+        fixture.store.defaults(vec![want(WEB, web(version))]);
+        fixture.deliver();
+        lose_answer(&mut fixture);
+        fixture.pass(MINUTE);
+        assert_eq!(fixture.web(), [Some(version)]);
+    }
+    assert_eq!(told(&fixture).1, Reason::AsDesired);
 }
 
 #[test]

@@ -39,7 +39,9 @@ pub(crate) fn start(world: &mut World, id: MachineId, action: ActionId, ticket: 
             if let Some(installed) = installs {
                 world.note_change(id, component, installed);
             }
+            let is_repair = installs.is_some() && world.machine(id).installed(component) == installs;
             world.change(id, |machine| {
+                machine.repairs = is_repair;
                 machine.uncertain = Some(operation);
                 machine.ordered_at = now;
                 machine.installs = installs.map(|installed| installed.version);
@@ -176,12 +178,16 @@ fn learn(world: &mut World, id: MachineId, (ticket, facts): (HostTicket, &HostFa
 
 /// Counts a repair that has succeeded, and forgets repairs that have lasted.
 fn note_repair(world: &mut World, id: MachineId, ticket: HostTicket, facts: &HostFacts) {
-    if let HostTicket::Change(_, component, Some(installs)) = ticket
-        && world.machine(id).installed(component) == Some(installs)
-        && shows(facts, component, Some(installs))
-    {
-        let release = Some(installs.release);
-        world.repairs.note(id, Part::Component(component), release, world.now);
+    let machine = world.machine(id);
+    let repaired = match ticket {
+        HostTicket::Change(_, component, Some(installs)) => Some((component, installs)).filter(|_| {
+            machine.installed(component) == Some(installs) && shows(facts, component, Some(installs))
+        }),
+        // Its own answer was lost.
+        _ => found_repaired(machine, facts),
+    };
+    if let Some((component, installed)) = repaired {
+        world.repairs.note(id, Part::Component(component), Some(installed.release), world.now);
     }
     let interval = world.fleet.audit_interval();
     let is_node_intact = world.repairs.is_empty() || node::is_intact(world, id);
@@ -190,6 +196,15 @@ fn note_repair(world: &mut World, id: MachineId, ticket: HostTicket, facts: &Hos
         let reported = facts.components.iter().find(|reported| reported.component == component)?;
         Some(reported.drift.is_none())
     });
+}
+
+/// What the last operation has repaired, if that was its purpose, its outcome was not known, and a report shows it.
+fn found_repaired(machine: &Machine, facts: &HostFacts) -> Option<(ComponentId, Installed)> {
+    let is_last = |report: &&OperationReport| machine.uncertain == Some(report.id);
+    let report = facts.operation.as_ref().filter(is_last).filter(|_| machine.repairs)?;
+    let installed = machine.installed(report.component)?;
+    let is_shown = shows(facts, report.component, Some(installed));
+    (report.state == OperationState::Succeeded && is_shown).then_some((report.component, installed))
 }
 
 /// Records the owner of a host: the first Machine that reached it, unless that Machine is gone. A Machine with another
