@@ -20,6 +20,7 @@ use crate::run::label::fault_labels;
 use crate::scenario::Scenario;
 use crate::vocabulary::{START, readable, since_start};
 use crate::world::World;
+use crate::world::host::Host;
 
 /// The number of events between two reports of progress.
 const PROGRESS_EVERY: u64 = 1 << 16;
@@ -209,7 +210,7 @@ fn drive(world: &mut World, progress: &mut impl FnMut(&Progress)) -> Vec<String>
         look_always(world);
         missing = judge(world);
         let doubts = if missing.is_empty() { doubts(world) } else { Vec::new() };
-        if missing.is_empty() && doubts.is_empty() {
+        if missing.is_empty() && doubts.is_empty() && !is_at_work(world) {
             count_again(world);
             let now = world.now();
             Observers::change(world, |observers| observers.oracle.account(now));
@@ -228,6 +229,13 @@ fn drive(world: &mut World, progress: &mut impl FnMut(&Progress)) -> Vec<String>
     }
     progress(&progress_of(world));
     missing
+}
+
+/// Whether an operation goes on that may still change the outcome. One that was cut short goes on when its host, or the next
+/// order, starts the host program.
+fn is_at_work(world: &World) -> bool {
+    let goes_on = |host: &Host| host.running().is_some_and(|running| !running.is_orphaned);
+    world.hosts.iter().any(|host| host.is_reachable() && goes_on(host))
 }
 
 fn oracle(world: &World) -> &Oracle {
