@@ -47,6 +47,8 @@ pub struct Names {
     pub(crate) texts: Texts,
     /// Their labels: machines that are used alike are labelled alike.
     pub(crate) label_sets: Ring<Labels>,
+    /// Their finalizers: mostly ours alone.
+    pub(crate) finalizers: Ring<Arc<Vec<String>>>,
     /// Their lists of components.
     pub(crate) lists: Lists<ComponentStatus>,
     /// Their logins.

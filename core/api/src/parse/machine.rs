@@ -36,7 +36,8 @@ pub fn machine_again(
     known: impl FnOnce(MachineId) -> Option<Parsed<MachineSpec>>,
     names: &mut Names,
 ) -> Result<(MachineId, MachineObject), MetadataError> {
-    let meta = metadata(Kind::Machine, &object.metadata)?;
+    let mut meta = metadata(Kind::Machine, &object.metadata)?;
+    meta.finalizers = names.finalizers.share(meta.finalizers);
     let id = names.machine_of(&object.metadata.name);
     let spec = known(id).unwrap_or_else(|| spec(&object.spec, names));
     let mut status =
@@ -145,5 +146,50 @@ fn host_keys(field: Field<'_>, keys: &Arc<[Arc<str>]>, faults: &mut Faults) -> A
         keys.iter().filter_map(|key| text::host_key(key)).map(Arc::from).collect()
     } else {
         Arc::clone(keys)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::ptr;
+
+    use seaworthy_model::machine::ConditionKind;
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn what_machines_have_in_common_is_kept_once() {
+        let mut names = Names::new();
+        let mut read = |number: u32| {
+            let object = serde_json::from_value(json!({
+                "metadata": {
+                    "name": format!("m-{number}"), "uid": format!("0f3c1d2e-4b5a-6978-8796-{number:012x}"),
+                    "resourceVersion": "7", "finalizers": ["seaworthy.dev/in-use"], "labels": { "pool": "batch" },
+                },
+                "spec": {
+                    "address": { "ip": format!("10.0.0.{number}"), "rack": "r1" },
+                    "ssh": { "secretName": "keys", "hostKeyPolicy": "TrustOnFirstUse" },
+                },
+                "status": {
+                    "components": [{ "name": "webd", "version": "1.0.0", "release": "07".repeat(32) }],
+                    "conditions": [{
+                        "type": "Ready", "status": "True", "reason": "AsDesired", "message": "",
+                        "observedGeneration": 1, "lastTransitionTime": "2026-11-26T10:00:00Z",
+                    }],
+                },
+            }));
+            machine(&object.unwrap(), &mut names).unwrap().1
+        };
+        let (one, other) = (read(1), read(2));
+        assert!(Arc::ptr_eq(&one.meta.finalizers, &other.meta.finalizers));
+        assert!(ptr::eq(one.labels.get("pool").unwrap(), other.labels.get("pool").unwrap()));
+        assert_eq!(one.status.components.len(), 1);
+        assert!(Arc::ptr_eq(&one.status.components, &other.status.components));
+        let ready =
+            |object: &MachineObject| ptr::from_ref(object.status.condition(ConditionKind::Ready).unwrap());
+        assert_eq!(ready(&one), ready(&other));
+        let [one, other] = [one, other].map(|object| Arc::clone(&object.spec.unwrap().connection));
+        assert!(Arc::ptr_eq(&one.login, &other.login) && Arc::ptr_eq(&one.address.rack, &other.address.rack));
     }
 }
