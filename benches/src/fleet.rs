@@ -24,7 +24,7 @@ use crate::objects;
 pub const SIZES: [u32; 3] = [1_000, 10_000, 100_000];
 
 /// 2026-01-01, so that times have as many digits as real ones.
-const START: Timestamp = Timestamp(1_767_225_600_000);
+const START: Timestamp = Timestamp::from_millis(1_767_225_600_000);
 /// A fleet that has not settled after this many turns never will.
 const TURNS_MAX: u32 = 100_000;
 

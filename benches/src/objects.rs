@@ -39,7 +39,7 @@ pub(crate) fn machine(number: u32) -> MachineObject {
             host_keys: [format!("ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAI{number:043}").into()].into(),
             host_key_policy: HostKeyPolicy::Pinned,
         }),
-        pins: Vec::new(),
+        pins: [].into(),
         parameters: Default::default(),
         node: None,
         paused: false,
@@ -108,7 +108,7 @@ fn setting(version: VersionId) -> ComponentSetting {
 
 /// The spec with the component pinned to `version`.
 pub(crate) fn pinned(spec: Parsed<MachineSpec>, version: VersionId) -> Parsed<MachineSpec> {
-    spec.map(|spec| Arc::new(MachineSpec { pins: vec![setting(version)], ..(*spec).clone() }))
+    spec.map(|spec| Arc::new(MachineSpec { pins: [setting(version)].into(), ..(*spec).clone() }))
 }
 
 pub(crate) fn package_version(version: VersionId, max_unavailable: CountOrPercent) -> PackageVersionObject {

@@ -110,7 +110,7 @@ fn read(der: &[u8]) -> std::result::Result<Certificate, String> {
     let organizations = subject.iter_organization().map(text).collect::<std::result::Result<_, _>>()?;
     // With several common names it is not defined which one counts.
     let common_name = if let [name] = &names[..] { std::sync::Arc::clone(name) } else { "".into() };
-    let at = |seconds: i64| Timestamp(u64::try_from(seconds).unwrap_or(0).saturating_mul(1000));
+    let at = |seconds: i64| Timestamp::from_millis(u64::try_from(seconds).unwrap_or(0).saturating_mul(1000));
     Ok(Certificate {
         key: Digest::of(certificate.public_key().raw),
         common_name,

@@ -216,5 +216,5 @@ impl From<ObjectMeta> for Metadata {
 /// A time; an empty one stands for none.
 fn time(time: Option<Seconds>) -> Option<Time> {
     let seconds = u64::try_from(time?.seconds).ok().filter(|seconds| *seconds > 0)?;
-    Some(Timestamp(seconds.checked_mul(1_000)?).into())
+    Some(Timestamp::from_millis(seconds.checked_mul(1_000)?).into())
 }

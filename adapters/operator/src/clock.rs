@@ -67,23 +67,35 @@ mod tests {
 
     fn clock(at: u64) -> (Clock, Instant) {
         let start = Instant::now();
-        (Clock { last: Timestamp(at), read: start, warned: false }, start)
+        (Clock { last: Timestamp::from_millis(at), read: start, warned: false }, start)
     }
 
     #[test]
     fn follows_the_wall_clock_forwards() {
         let (mut clock, start) = clock(1_000);
-        assert_eq!(clock.read(Timestamp(5_000), start + Duration::from_millis(10)), Timestamp(5_000));
-        assert_eq!(clock.instant(Timestamp(6_000)), start + Duration::from_millis(1_010));
+        assert_eq!(
+            clock.read(Timestamp::from_millis(5_000), start + Duration::from_millis(10)),
+            Timestamp::from_millis(5_000)
+        );
+        assert_eq!(clock.instant(Timestamp::from_millis(6_000)), start + Duration::from_millis(1_010));
     }
 
     #[test]
     fn goes_on_when_the_wall_clock_is_set_back() {
         let (mut clock, start) = clock(1_000_000);
-        assert_eq!(clock.read(Timestamp(100), start + Duration::from_millis(10)), Timestamp(1_000_010));
-        assert_eq!(clock.read(Timestamp(110), start + Duration::from_millis(30)), Timestamp(1_000_030));
+        assert_eq!(
+            clock.read(Timestamp::from_millis(100), start + Duration::from_millis(10)),
+            Timestamp::from_millis(1_000_010)
+        );
+        assert_eq!(
+            clock.read(Timestamp::from_millis(110), start + Duration::from_millis(30)),
+            Timestamp::from_millis(1_000_030)
+        );
         assert!(clock.warned);
-        assert_eq!(clock.read(Timestamp(2_000_000), start + Duration::from_millis(40)), Timestamp(2_000_000));
+        assert_eq!(
+            clock.read(Timestamp::from_millis(2_000_000), start + Duration::from_millis(40)),
+            Timestamp::from_millis(2_000_000)
+        );
         assert!(!clock.warned);
     }
 
@@ -91,8 +103,8 @@ mod tests {
     fn many_short_steps_add_up() {
         let (mut clock, start) = clock(1_000);
         for step in 1..=10_000u32 {
-            clock.read(Timestamp(0), start + Duration::from_micros(1_900) * step);
+            clock.read(Timestamp::from_millis(0), start + Duration::from_micros(1_900) * step);
         }
-        assert_eq!(clock.last, Timestamp(20_000));
+        assert_eq!(clock.last, Timestamp::from_millis(20_000));
     }
 }

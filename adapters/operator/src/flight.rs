@@ -175,7 +175,7 @@ mod tests {
     #[tokio::test]
     async fn an_answer_lands_once() {
         let (mut flight, mut landed) = Flight::new();
-        flight.launch(ID, Timestamp(100), label(), async { DONE });
+        flight.launch(ID, Timestamp::from_millis(100), label(), async { DONE });
         assert_eq!(landed.recv().await, Some(Landed { action: ID, answer: DONE }));
         assert!(flight.land(ID).is_some());
         assert!(flight.land(ID).is_none());
@@ -186,20 +186,21 @@ mod tests {
     #[tokio::test]
     async fn a_panic_is_an_unknown_outcome() {
         let (mut flight, mut landed) = Flight::new();
-        flight.launch(ID, Timestamp(100), label(), async { panic!("a bug in an executor") });
+        flight.launch(ID, Timestamp::from_millis(100), label(), async { panic!("a bug in an executor") });
         assert_eq!(landed.recv().await, Some(Landed { action: ID, answer: UNKNOWN }));
     }
 
     #[tokio::test]
     async fn deadlines_expire_in_order_and_end_their_tasks() {
         let (mut flight, mut landed) = Flight::new();
-        flight.launch(ActionId(1), Timestamp(200), label(), pending());
-        flight.launch(ActionId(2), Timestamp(100), label(), pending());
-        flight.launch(ActionId(3), Timestamp(300), label(), pending());
-        assert_eq!(flight.next_deadline(), Some(Timestamp(100)));
-        assert!(flight.expire(Timestamp(99)).is_none());
-        let expired: Vec<_> =
-            std::iter::from_fn(|| flight.expire(Timestamp(200))).map(|(action, _)| action).collect();
+        flight.launch(ActionId(1), Timestamp::from_millis(200), label(), pending());
+        flight.launch(ActionId(2), Timestamp::from_millis(100), label(), pending());
+        flight.launch(ActionId(3), Timestamp::from_millis(300), label(), pending());
+        assert_eq!(flight.next_deadline(), Some(Timestamp::from_millis(100)));
+        assert!(flight.expire(Timestamp::from_millis(99)).is_none());
+        let expired: Vec<_> = std::iter::from_fn(|| flight.expire(Timestamp::from_millis(200)))
+            .map(|(action, _)| action)
+            .collect();
         assert_eq!(expired, [ActionId(2), ActionId(1)]);
         // The aborted tasks still answer that the outcome is unknown. These actions are answered already.
         for _ in 0..2 {

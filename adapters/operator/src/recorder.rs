@@ -169,7 +169,7 @@ mod tests {
 
     fn engine() -> Engine {
         let mut engine = Engine::new(Config::default(), Seed(1));
-        let (spec, status) = (Err(Vec::new()), PackageVersionStatus::default());
+        let (spec, status) = (Err([].into()), PackageVersionStatus::default());
         let object = PackageVersionObject {
             meta: meta(),
             spec,
@@ -191,7 +191,7 @@ mod tests {
             truth: Truth::False,
             reason: FleetReason::InvalidSpec,
             detail: None,
-            since: Timestamp(0),
+            since: Timestamp::from_millis(0),
             observed_generation: 1,
         };
         let status = PackageVersionStatus { conditions: vec![condition], ..PackageVersionStatus::default() };
@@ -212,7 +212,7 @@ mod tests {
         for (id, outcome, told) in [(1, Outcome::Stale, false), (2, DONE, true), (3, Outcome::Unknown, true)]
         {
             recorder.began(&refusal(id), engine.world(), &names);
-            recorder.ended(ActionId(id), &outcome, Timestamp(1_795_162_200_000));
+            recorder.ended(ActionId(id), &outcome, Timestamp::from_millis(1_795_162_200_000));
             let event = events.try_recv().ok();
             assert_eq!(event.as_ref().map(|event| event.reason.as_str()), told.then_some("InvalidSpec"));
             assert!(event.is_none_or(|event| event.regarding.name == "default" && event.r#type == "Warning"));
@@ -225,7 +225,7 @@ mod tests {
         let (mut recorder, mut events) = Recorder::new("operator-0".into(), Arc::new(Metrics::new()));
         let (mut engine, mut names) = (engine(), Names::new());
         let id = names.version_object("webd-1.0.0");
-        let object = VersionObject { meta: meta(), spec: Err(Vec::new()), status: VersionStatus::default() };
+        let object = VersionObject { meta: meta(), spec: Err([].into()), status: VersionStatus::default() };
         let observation = Observation::Version(id, Some(Box::new(object)));
         engine.observe(Fact::Observed(StoreId::HOME, observation));
         let condition = VersionCondition {
@@ -233,14 +233,14 @@ mod tests {
             truth: Truth::False,
             reason: VersionReason::InvalidSpec,
             detail: None,
-            since: Timestamp(0),
+            since: Timestamp::from_millis(0),
             observed_generation: 1,
         };
         let status = VersionStatus { observed_generation: 1, conditions: vec![condition] };
         let effect = Effect::WriteVersionStatus(Box::new(status));
         let action = Action { target: Target::Version(id), effect, ..refusal(1) };
         recorder.began(&action, engine.world(), &names);
-        recorder.ended(action.id, &DONE, Timestamp(1_795_162_200_000));
+        recorder.ended(action.id, &DONE, Timestamp::from_millis(1_795_162_200_000));
         let event = events.try_recv().unwrap();
         assert_eq!((event.reason.as_str(), &*event.r#type), ("InvalidSpec", "Warning"));
         assert_eq!(event.regarding.name, "webd-1.0.0");
@@ -253,7 +253,7 @@ mod tests {
         let (engine, names) = (engine(), Names::new());
         for id in 0..WAITING as u64 + 3 {
             recorder.began(&refusal(id), engine.world(), &names);
-            recorder.ended(ActionId(id), &DONE, Timestamp(0));
+            recorder.ended(ActionId(id), &DONE, Timestamp::from_millis(0));
         }
         assert_eq!(events.len(), WAITING);
         let text = metrics.text().unwrap();

@@ -207,7 +207,7 @@ mod tests {
     fn equal_conditions_without_details_are_one() {
         let ready = |since, detail| {
             let (kind, truth, reason) = (ConditionKind::Ready, Truth::True, Reason::AsDesired);
-            let since = Timestamp(since);
+            let since = Timestamp::from_millis(since);
             Conditions::from_iter([Condition { kind, truth, reason, detail, since, observed_generation: 1 }])
         };
         let is_same = |one: &Conditions, other: &Conditions| {

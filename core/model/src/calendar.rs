@@ -109,12 +109,12 @@ impl Window {
     }
 
     fn openings(&self, now: Timestamp) -> impl Iterator<Item = (Timestamp, Timestamp)> + '_ {
-        let now = i64::try_from(now.0 / 1000).unwrap_or(i64::MAX / 2);
+        let now = i64::try_from(now.millis() / 1000).unwrap_or(i64::MAX / 2);
         let today = now.div_euclid(DAY);
         let dates = today - 9..=today + 9;
         dates.filter(|date| self.days.contain(*date)).map(move |date| {
             let at = self.zone.instant(date * DAY + i64::from(self.start));
-            let from = Timestamp(u64::try_from(at).unwrap_or(0).saturating_mul(1000));
+            let from = Timestamp::from_millis(u64::try_from(at).unwrap_or(0).saturating_mul(1000));
             (from, from + self.duration)
         })
     }
@@ -136,7 +136,7 @@ mod tests {
     }
 
     fn at(seconds: i64) -> Timestamp {
-        Timestamp(u64::try_from(seconds).unwrap() * 1000)
+        Timestamp::from_millis(u64::try_from(seconds).unwrap() * 1000)
     }
 
     /// The first span of a window on Sundays that ends after `now`, in seconds.
@@ -144,7 +144,7 @@ mod tests {
         let (days, duration) = (Days::default().with(6), Duration::from_secs(hours * 3600));
         let window = Window { days, start, duration, zone: berlin() };
         let (from, until) = Window::spans(&[window], at(now))[0];
-        let seconds = |at: Timestamp| i64::try_from(at.0 / 1000).unwrap();
+        let seconds = |at: Timestamp| i64::try_from(at.millis() / 1000).unwrap();
         (seconds(from), seconds(until))
     }
 

@@ -151,7 +151,7 @@ impl Observation {
             | Self::ApiServers(_)
             | Self::Stopping => None,
         };
-        errors.unwrap_or_default()
+        errors.map(Vec::from).unwrap_or_default()
     }
 }
 

@@ -2,7 +2,6 @@
 
 use alloc::boxed::Box;
 use alloc::sync::Arc;
-use alloc::vec::Vec;
 
 use serde::{Deserialize, Serialize};
 
@@ -44,9 +43,9 @@ pub struct MachineSpec {
     /// Where it is and how to log in. Every order to the host shares it.
     pub connection: Arc<Connection>,
     /// Pinned components, in the order in which they were written. A pin wins over every default.
-    pub pins: Vec<ComponentSetting>,
-    /// Parameters of the machine, for the templates of all its components.
-    pub parameters: Parameters,
+    pub pins: Box<[ComponentSetting]>,
+    /// Parameters of the machine, for the templates of all its components; `None` without any.
+    pub parameters: Option<Box<Parameters>>,
     /// Labels and taints to keep on its Node; `None` without any.
     pub node: Option<Box<NodeAttributes>>,
     /// While it is set, nothing new is started.

@@ -1,5 +1,6 @@
 //! The part of an object's metadata that decisions depend on.
 
+use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -69,4 +70,4 @@ pub struct SpecError {
 }
 
 /// A spec that was read, or all of its faults.
-pub type Parsed<T> = Result<Arc<T>, Vec<SpecError>>;
+pub type Parsed<T> = Result<Arc<T>, Box<[SpecError]>>;

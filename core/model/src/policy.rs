@@ -233,7 +233,7 @@ mod tests {
 
     const HOUR: Duration = Duration::from_secs(3600);
     /// 2026-11-23, a Monday, at midnight in UTC.
-    const MONDAY: Timestamp = Timestamp(1_795_392_000_000);
+    const MONDAY: Timestamp = Timestamp::from_millis(1_795_392_000_000);
 
     fn spec() -> PolicySpec {
         PolicySpec {

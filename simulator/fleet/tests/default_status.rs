@@ -68,7 +68,7 @@ fn orders(objects: &[Resource]) -> Vec<Turn> {
     see(&mut engine, Observation::Synced(Kind::Lease));
     let mut turns = Vec::new();
     for round in 0..200 {
-        let turn = engine.reconcile(Timestamp(1_767_225_600_000 + round * 500));
+        let turn = engine.reconcile(Timestamp::from_millis(1_767_225_600_000 + round * 500));
         for action in &turn.actions {
             let outcome = if matches!(action.effect, Effect::WriteLease(_)) {
                 Outcome::Done(Receipt::Written { resource_version: 100 + round })

@@ -82,7 +82,7 @@ const SLOT_BITS: u32 = u64::BITS - RANK_BITS;
 const SLOTS: u64 = 2048;
 
 const fn slot_of(at: Timestamp) -> u64 {
-    at.0 >> SLOT_BITS
+    at.millis() >> SLOT_BITS
 }
 
 impl<E> Queue<E> {
@@ -147,7 +147,7 @@ impl<E> Queue<E> {
         if slot <= self.slot {
             self.added.push(entry);
         } else if slot / SLOTS == self.slot / SLOTS {
-            let key = entry.at.0 << RANK_BITS | entry.rank;
+            let key = entry.at.millis() << RANK_BITS | entry.rank;
             self.slots.put((slot % SLOTS) as usize, Near { key, event: entry.event });
         } else {
             self.eras.entry(slot / SLOTS).or_default().push(entry);
@@ -231,7 +231,7 @@ impl<E> Near<E> {
     /// The time and rank of the entry, if it is due in this slot.
     const fn due(&self, slot: u64) -> (Timestamp, u64) {
         let at = slot << SLOT_BITS | self.key >> RANK_BITS;
-        (Timestamp(at), self.key & ((1 << RANK_BITS) - 1))
+        (Timestamp::from_millis(at), self.key & ((1 << RANK_BITS) - 1))
     }
 }
 
@@ -261,47 +261,48 @@ mod tests {
     use super::*;
 
     fn drain(queue: &mut Queue<u32>) -> Vec<(u64, u32)> {
-        std::iter::from_fn(|| queue.next_until(Timestamp::MAX).map(|event| (queue.now().0, event))).collect()
+        std::iter::from_fn(|| queue.next_until(Timestamp::MAX).map(|event| (queue.now().millis(), event)))
+            .collect()
     }
 
     #[test]
     fn order_is_time_then_priority_then_sequence() {
-        let mut queue = Queue::new(Timestamp(100));
-        queue.at(Timestamp(300), Priority::WORLD, 5);
-        queue.at(Timestamp(200), Priority::DECISION, 4);
-        queue.at(Timestamp(200), Priority::NORMAL, 2);
-        queue.at(Timestamp(200), Priority::NORMAL, 3);
-        queue.at(Timestamp(200), Priority::WORLD, 1);
+        let mut queue = Queue::new(Timestamp::from_millis(100));
+        queue.at(Timestamp::from_millis(300), Priority::WORLD, 5);
+        queue.at(Timestamp::from_millis(200), Priority::DECISION, 4);
+        queue.at(Timestamp::from_millis(200), Priority::NORMAL, 2);
+        queue.at(Timestamp::from_millis(200), Priority::NORMAL, 3);
+        queue.at(Timestamp::from_millis(200), Priority::WORLD, 1);
         assert_eq!(drain(&mut queue), [(200, 1), (200, 2), (200, 3), (200, 4), (300, 5)]);
     }
 
     #[test]
     fn ranks_count_in_place_of_the_sequence() {
-        let mut queue = Queue::new(Timestamp(100));
-        queue.at(Timestamp(200), Priority::WORLD, 4);
-        queue.at_rank(Timestamp(200), Priority::TIMEOUT, 1, 3);
+        let mut queue = Queue::new(Timestamp::from_millis(100));
+        queue.at(Timestamp::from_millis(200), Priority::WORLD, 4);
+        queue.at_rank(Timestamp::from_millis(200), Priority::TIMEOUT, 1, 3);
         for rank in [7, 5] {
-            queue.at_rank(Timestamp(200), Priority::PERIODIC, rank, rank);
+            queue.at_rank(Timestamp::from_millis(200), Priority::PERIODIC, rank, rank);
         }
         assert_eq!(drain(&mut queue), [(200, 5), (200, 7), (200, 3), (200, 4)]);
     }
 
     #[test]
     fn near_and_far_events_come_in_one_order() {
-        let mut queue = Queue::new(Timestamp(7));
+        let mut queue = Queue::new(Timestamp::from_millis(7));
         let mut expected = Vec::new();
         // Times from milliseconds to weeks, unordered; some events are scheduled while others are popped.
         for number in 0..2_000_u32 {
             let at = 7 + u64::from(number).wrapping_mul(2_654_435_761) % (1 << (number % 31));
-            queue.at(Timestamp(at), Priority::NORMAL, number);
+            queue.at(Timestamp::from_millis(at), Priority::NORMAL, number);
             expected.push((at, number));
         }
         let mut seen = Vec::new();
         while let Some(number) = queue.next_until(Timestamp::MAX) {
-            seen.push((queue.now().0, number));
+            seen.push((queue.now().millis(), number));
             if number % 10 == 0 && number < 2_000 {
-                let (at, late) = (queue.now().0 + u64::from(number) * 97, 2_000 + number);
-                queue.at(Timestamp(at), Priority::NORMAL, late);
+                let (at, late) = (queue.now().millis() + u64::from(number) * 97, 2_000 + number);
+                queue.at(Timestamp::from_millis(at), Priority::NORMAL, late);
                 expected.push((at, late));
             }
         }
@@ -312,9 +313,9 @@ mod tests {
 
     #[test]
     fn a_slot_begins_once_and_shows_what_is_due_in_it() {
-        let mut queue = Queue::new(Timestamp(0));
+        let mut queue = Queue::new(Timestamp::from_millis(0));
         for (at, event) in [(1_000, 1), (1_001, 2), (5_000, 3)] {
-            queue.at(Timestamp(at), Priority::NORMAL, event);
+            queue.at(Timestamp::from_millis(at), Priority::NORMAL, event);
         }
         let mut shown = Vec::new();
         loop {
@@ -333,18 +334,18 @@ mod tests {
 
     #[test]
     fn the_past_is_due_now_and_the_clock_never_steps_back() {
-        let mut queue = Queue::new(Timestamp(100));
-        queue.at(Timestamp(50), Priority::NORMAL, 1);
+        let mut queue = Queue::new(Timestamp::from_millis(100));
+        queue.at(Timestamp::from_millis(50), Priority::NORMAL, 1);
         assert_eq!(drain(&mut queue), [(100, 1)]);
     }
 
     #[test]
     fn the_clock_moves_to_the_limit_when_nothing_is_due_before() {
-        let mut queue = Queue::new(Timestamp(0));
+        let mut queue = Queue::new(Timestamp::from_millis(0));
         queue.after(Duration::from_secs(5), Priority::NORMAL, 1);
-        assert_eq!(queue.next_until(Timestamp(4_999)), None);
-        assert_eq!(queue.now(), Timestamp(4_999));
-        assert_eq!(queue.next_until(Timestamp(5_000)), Some(1));
+        assert_eq!(queue.next_until(Timestamp::from_millis(4_999)), None);
+        assert_eq!(queue.now(), Timestamp::from_millis(4_999));
+        assert_eq!(queue.next_until(Timestamp::from_millis(5_000)), Some(1));
         assert_eq!((queue.dispatched(), queue.pending()), (1, 0));
         queue.discount();
         assert_eq!(queue.dispatched(), 0);

@@ -160,7 +160,7 @@ impl IdentityScenario {
 /// The key of the certificate that has ended, while it is there.
 fn expired_key(reported: &Facts) -> Option<Digest> {
     let certificate = reported.identity.as_ref()?.certificate.as_ref()?;
-    (certificate.not_after.0 < 1_700_000_000_000).then_some(certificate.key)
+    (certificate.not_after.millis() < 1_700_000_000_000).then_some(certificate.key)
 }
 
 /// Nothing is left of an identity.

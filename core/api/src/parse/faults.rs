@@ -112,10 +112,10 @@ impl Faults {
     }
 
     /// `value` if there are no faults.
-    pub(super) fn result<T>(self, value: Option<T>) -> Result<T, Vec<SpecError>> {
+    pub(super) fn result<T>(self, value: Option<T>) -> Result<T, Box<[SpecError]>> {
         match value {
             Some(value) if self.0.is_empty() => Ok(value),
-            _ => Err(self.0),
+            _ => Err(self.0.into()),
         }
     }
 

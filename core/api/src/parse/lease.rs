@@ -93,8 +93,8 @@ mod tests {
         };
         let read = lease(&Lease { metadata: seen("seaworthy"), spec, ..Lease::default() }).unwrap().record;
         assert_eq!(read.duration, Some(Duration::from_secs(15)));
-        assert_eq!(read.acquired, Some(Timestamp(1_795_162_200_000)));
-        assert_eq!(read.renewed, Some(Timestamp(1_795_162_202_345)));
+        assert_eq!(read.acquired, Some(Timestamp::from_millis(1_795_162_200_000)));
+        assert_eq!(read.renewed, Some(Timestamp::from_millis(1_795_162_202_345)));
         let spec = LeaseSpec {
             lease_duration_seconds: Some(-1),
             renew_time: at("yesterday"),

@@ -78,10 +78,11 @@ fn spec(spec: &v1alpha1::MachineSpec, names: &mut Names) -> Parsed<MachineSpec> 
     faults.require(root.name("retry"), retry.len() <= 253, "must have at most 253 bytes");
     check_parameters(root.name("parameters"), &spec.parameters, &mut faults);
     let node = node_attributes::wanted(root, spec, &mut faults);
-    let (parameters, paused) = (spec.parameters.clone(), spec.paused);
+    let parameters = (!spec.parameters.is_empty()).then(|| Box::new(spec.parameters.clone()));
+    let paused = spec.paused;
     faults.result(connection.map(|connection| {
         let connection = Arc::new(connection);
-        Arc::new(MachineSpec { connection, pins, parameters, node, paused })
+        Arc::new(MachineSpec { connection, pins: pins.into(), parameters, node, paused })
     }))
 }
 

@@ -66,7 +66,7 @@ fn spec(name: &str, spec: &MachineComponentSpec, names: &mut Names) -> Parsed<Ve
     let identity = spec.node_identity.as_ref();
     let node_identity = identity.map(|read| node_identity(root.name("nodeIdentity"), read, &mut faults));
     if faults.count() > 0 {
-        return Err(faults.into_errors());
+        return Err(faults.into_errors().into());
     }
     let component = names.component(&spec.component);
     let depends_on = spec.depends_on.iter().map(|name| names.component(name)).collect();

@@ -322,7 +322,7 @@ mod tests {
     fn blockers_are_explained_with_names_times_and_numbers() {
         let mut names = Names::new();
         let version = names.version("webd", "1.1.0");
-        let until = Timestamp(1_795_162_200_000);
+        let until = Timestamp::from_millis(1_795_162_200_000);
         let table = [
             (Blocker::NotSynced(Kind::Node), "NotSynced", "not every Node was seen"),
             (Blocker::SteppedDown { by: Epoch(4) }, "SteppedDown", "epoch 4"),

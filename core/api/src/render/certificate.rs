@@ -111,7 +111,7 @@ mod tests {
             reason,
             username: "system:node:m-1".into(),
             asked,
-            at: Timestamp(1_795_162_200_000),
+            at: Timestamp::from_millis(1_795_162_200_000),
             reporter: "operator-0".into(),
         }
     }

@@ -237,7 +237,7 @@ pub fn version_news(before: &VersionStatus, after: &VersionStatus) -> Vec<News> 
 #[must_use]
 pub fn news_event(news: &News, regarding: (Kind, &str, Uid), said: (Timestamp, &str)) -> Event {
     let (word, about) = (news.reason.to_ascii_lowercase(), Digest::of(news.topic.as_bytes()).short());
-    let topic = format!("{word}.{about}.{:x}", said.0.0 / ONCE_IN);
+    let topic = format!("{word}.{about}.{:x}", said.0.millis() / ONCE_IN);
     // A host's own words are not trusted.
     let note = news.note.replace(char::is_control, " ");
     Event {

@@ -240,7 +240,7 @@ mod tests {
             generation: 3,
             epoch: Epoch(4),
             order: 77,
-            since: Timestamp(1_795_162_200_000),
+            since: Timestamp::from_millis(1_795_162_200_000),
             found_unschedulable: false,
             reason: "kubelet-1.36.3".into(),
         };

@@ -41,7 +41,7 @@ fn every_kind_of_ours_has_a_script() {
 }
 
 fn condition(kind: ConditionKind, truth: Truth, reason: Reason) -> Condition {
-    Condition { kind, truth, reason, detail: None, since: Timestamp(0), observed_generation: 2 }
+    Condition { kind, truth, reason, detail: None, since: Timestamp::from_millis(0), observed_generation: 2 }
 }
 
 fn machine(conditions: impl IntoIterator<Item = Condition>, generation: u64) -> Value {
@@ -133,7 +133,7 @@ fn the_fleet_is_as_healthy_as_its_rollouts() {
             truth: if moves { Truth::True } else { Truth::False },
             reason,
             detail: None,
-            since: Timestamp(0),
+            since: Timestamp::from_millis(0),
             observed_generation: 2,
         };
         let conditions = vec![condition];
@@ -152,7 +152,7 @@ fn component(accepted: (Truth, VersionReason), in_use: (Truth, VersionReason)) -
         truth,
         reason,
         detail: None,
-        since: Timestamp(1_795_162_200_000),
+        since: Timestamp::from_millis(1_795_162_200_000),
         observed_generation: 1,
     });
     let status = VersionStatus { observed_generation: 1, conditions: conditions.collect() };

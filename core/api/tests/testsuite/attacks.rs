@@ -18,8 +18,8 @@ fn facts() -> Facts {
         common_name: "system:node:m1".into(),
         organizations: vec!["system:nodes".into()],
         issuer: Digest::of(b"issuer"),
-        not_before: Timestamp(0),
-        not_after: Timestamp(1),
+        not_before: Timestamp::from_millis(0),
+        not_after: Timestamp::from_millis(1),
     };
     Facts {
         host: HostId(1),

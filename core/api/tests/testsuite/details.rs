@@ -33,7 +33,7 @@ fn written(reason: Reason, detail: Option<Detail>) -> v1alpha1::MachineStatus {
         truth: Truth::False,
         reason,
         detail: detail.map(Arc::new),
-        since: Timestamp(1_795_162_200_000),
+        since: Timestamp::from_millis(1_795_162_200_000),
         observed_generation: 1,
     };
     let conditions = Conditions::from_iter([condition]);
@@ -60,7 +60,7 @@ fn fleet_written(reason: FleetReason, detail: Option<FleetDetail>) -> v1alpha1::
         truth: Truth::False,
         reason,
         detail,
-        since: Timestamp(1_795_162_200_000),
+        since: Timestamp::from_millis(1_795_162_200_000),
         observed_generation: 1,
     };
     let status = PackageVersionStatus { conditions: vec![condition], ..PackageVersionStatus::default() };
@@ -80,7 +80,8 @@ fn fleet_words(reason: FleetReason, detail: FleetDetail) -> String {
 /// The same of a `MachineComponent`: the detail's own words, and what is read of them.
 fn of_version(reason: VersionReason, detail: VersionDetail) -> (String, Option<VersionDetail>) {
     let written = |detail: Option<VersionDetail>| {
-        let (kind, truth, since) = (VersionConditionKind::InUse, Truth::True, Timestamp(1_795_162_200_000));
+        let (kind, truth, since) =
+            (VersionConditionKind::InUse, Truth::True, Timestamp::from_millis(1_795_162_200_000));
         let condition = VersionCondition { kind, truth, reason, detail, since, observed_generation: 1 };
         render::version_status(&VersionStatus { observed_generation: 1, conditions: vec![condition] })
     };

@@ -108,7 +108,7 @@ fn machines() {
     let version = names.version("webd", "1.1.0");
     let parameters = [("port".into(), "8081".into())].into();
     assert_eq!(spec.pins[0].want, Want::Present { version, parameters });
-    assert_eq!(spec.parameters["timeServer"], "ntp2.example.com");
+    assert_eq!(spec.parameters.as_ref().unwrap()["timeServer"], "ntp2.example.com");
     assert_eq!((spec.pins[1].component, &spec.pins[1].want), (names.component("runc"), &Want::Absent));
 }
 

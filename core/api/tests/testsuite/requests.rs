@@ -58,8 +58,8 @@ fn a_lease_is_created_or_patched_and_annotations_stay() {
         holder: "a".into(),
         epoch: Epoch(4),
         duration: Some(Duration::from_secs(15)),
-        acquired: Some(Timestamp(1_795_162_200_000)),
-        renewed: Some(Timestamp(1_795_162_205_250)),
+        acquired: Some(Timestamp::from_millis(1_795_162_200_000)),
+        renewed: Some(Timestamp::from_millis(1_795_162_205_250)),
     });
     let spec = json!({
         "holderIdentity": "a",
@@ -104,7 +104,7 @@ fn about_node(effect: Effect, fence: Fence) -> Action {
 #[test]
 fn a_node_is_patched_if_it_looks_as_it_did() {
     let fence = Fence::Incarnation(Uid::parse(UID).unwrap());
-    let mark = Mark { machine: Uid(7), generation: 3, since: Timestamp(0), ..Mark::default() };
+    let mark = Mark { machine: Uid(7), generation: 3, since: Timestamp::from_millis(0), ..Mark::default() };
     let text = mark_text(&mark);
     let path = "/api/v1/nodes/m-0";
     let uid = json!({ "op": "test", "path": "/metadata/uid", "value": UID });
@@ -325,7 +325,7 @@ fn a_status_is_put_under_uid_and_resource_version() {
             truth: Truth::True,
             reason: Reason::Connected,
             detail: None,
-            since: Timestamp(1_795_162_200_000),
+            since: Timestamp::from_millis(1_795_162_200_000),
             observed_generation: 3,
         }]
         .into_iter()

@@ -47,7 +47,7 @@ fn of_the_fleet() -> impl Iterator<Item = String> {
         truth: Truth::False,
         reason,
         detail: None,
-        since: Timestamp(0),
+        since: Timestamp::from_millis(0),
         observed_generation: 1,
     });
     let mut names = Names::new();
@@ -64,7 +64,7 @@ fn of_the_fleet() -> impl Iterator<Item = String> {
         cause: None,
         by: None,
         progress: Progress { deferred: deferred.into(), ..Progress::default() },
-        started_at: Timestamp(0),
+        started_at: Timestamp::from_millis(0),
         completed_at: None,
     };
     let status = PackageVersionStatus {
@@ -85,7 +85,7 @@ fn of_versions() -> impl Iterator<Item = String> {
         truth: Truth::False,
         reason,
         detail: None,
-        since: Timestamp(0),
+        since: Timestamp::from_millis(0),
         observed_generation: 1,
     });
     let status = VersionStatus { observed_generation: 1, conditions: conditions.into() };
@@ -100,7 +100,7 @@ fn of_policies() -> impl Iterator<Item = String> {
         truth: Truth::False,
         reason,
         detail: None,
-        since: Timestamp(0),
+        since: Timestamp::from_millis(0),
         observed_generation: 1,
     });
     let status = PolicyStatus { observed_generation: 1, conditions: conditions.into() };

@@ -27,7 +27,7 @@ fn about_to_confirm() -> (Fixture, Turn) {
         spec.content.confirm = Some(Confirm { within_seconds: 60 });
     }
     fixture.restart();
-    fixture.store.edit_machine(0, |spec| spec.pins = vec![want(WEB, web(1))]);
+    fixture.store.edit_machine(0, |spec| spec.pins = [want(WEB, web(1))].into());
     fixture.deliver();
     let turn = turn_with(&mut fixture, is_confirm);
     (fixture, turn)

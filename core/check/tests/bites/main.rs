@@ -60,7 +60,7 @@ const fn is_import(action: &Action) -> bool {
 
 fn about_to_install() -> (Fixture, Turn) {
     let mut fixture = Fixture::new(1);
-    fixture.store.edit_machine(0, |spec| spec.pins = vec![want(WEB, web(1))]);
+    fixture.store.edit_machine(0, |spec| spec.pins = [want(WEB, web(1))].into());
     let turn = turn_with(&mut fixture, is_install);
     (fixture, turn)
 }
@@ -95,9 +95,9 @@ fn order_sees_an_install_that_comes_too_early_and_a_removal_that_does() {
     assert_eq!(broken(&fixture, turn, is_install, unchanged), ["order"]);
 
     let mut fixture = Fixture::new(1);
-    fixture.store.edit_machine(0, |spec| spec.pins = vec![want(DNS, VersionId(3)), want(WEB, web(1))]);
+    fixture.store.edit_machine(0, |spec| spec.pins = [want(DNS, VersionId(3)), want(WEB, web(1))].into());
     fixture.settle();
-    fixture.store.edit_machine(0, |spec| spec.pins = vec![absent(DNS), want(WEB, web(1))]);
+    fixture.store.edit_machine(0, |spec| spec.pins = [absent(DNS), want(WEB, web(1))].into());
     fixture.deliver();
     let turn = turn_with(&mut fixture, is_install);
     depends(&mut fixture, 0, DNS);
@@ -134,9 +134,9 @@ fn skew_sees_versions_that_must_not_meet() {
 
     for (holder, other) in [((WEB, 0), (DNS, 3)), ((DNS, 3), (WEB, 0))] {
         let mut fixture = Fixture::new(1);
-        fixture.store.edit_machine(0, |spec| spec.pins = vec![want(DNS, VersionId(3))]);
+        fixture.store.edit_machine(0, |spec| spec.pins = [want(DNS, VersionId(3))].into());
         fixture.settle();
-        fixture.store.edit_machine(0, |spec| spec.pins.push(want(WEB, web(1))));
+        fixture.store.edit_machine(0, |spec| spec.pins = [want(DNS, VersionId(3)), want(WEB, web(1))].into());
         fixture.deliver();
         let mut turn = turn_with(&mut fixture, is_install);
         // The status of a version is written for what it was before it had the rule.
@@ -163,7 +163,7 @@ fn freshness_sees_an_old_fence_an_old_epoch_and_a_past_deadline() {
     assert_eq!(broken(&fixture, turn, is_install, past), ["freshness"]);
 
     let mut fixture = Fixture::new(1);
-    fixture.store.edit_machine(0, |spec| spec.pins = vec![want(WEB, web(1))]);
+    fixture.store.edit_machine(0, |spec| spec.pins = [want(WEB, web(1))].into());
     let turn = turn_with(&mut fixture, is_finalizer);
     let old_version = |action: &mut Action| {
         if let Fence::Unchanged { resource_version, .. } = &mut action.fence {
@@ -263,7 +263,7 @@ fn pause_sees_an_admission_to_a_paused_fleet() {
 #[test]
 fn patience_sees_a_second_try_before_its_time() {
     let mut fixture = Fixture::new(1);
-    fixture.store.edit_machine(0, |spec| spec.pins = vec![want(WEB, web(1))]);
+    fixture.store.edit_machine(0, |spec| spec.pins = [want(WEB, web(1))].into());
     let is_read = |action: &Action| matches!(action.target, Target::Host(_));
     let turn = turn_with(&mut fixture, is_read);
     let failed = Outcome::Retryable(Cause::new(CauseKind::ConnectionFailed, "no route"));
@@ -275,7 +275,7 @@ fn patience_sees_a_second_try_before_its_time() {
 #[test]
 fn finalizer_sees_ours_leave_too_early_and_others_touched() {
     let mut fixture = Fixture::new(1);
-    fixture.store.edit_machine(0, |spec| spec.pins = vec![want(WEB, web(1))]);
+    fixture.store.edit_machine(0, |spec| spec.pins = [want(WEB, web(1))].into());
     let turn = turn_with(&mut fixture, is_import);
     let none = |action: &mut Action| action.effect = Effect::WriteFinalizers(Vec::new());
     assert_eq!(broken(&fixture, turn.clone(), is_import, none), ["finalizer"]);
@@ -290,7 +290,7 @@ fn finalizer_sees_ours_leave_too_early_and_others_touched() {
 #[test]
 fn finalizer_sees_another_host_recorded_than_the_one_that_was_read() {
     let mut fixture = Fixture::new(1);
-    fixture.store.edit_machine(0, |spec| spec.pins = vec![want(WEB, web(1))]);
+    fixture.store.edit_machine(0, |spec| spec.pins = [want(WEB, web(1))].into());
     let turn = turn_with(&mut fixture, is_import);
     let another = |action: &mut Action| {
         if let Effect::Import(import) = &mut action.effect {
@@ -336,7 +336,7 @@ fn budget_sees_a_start_beyond_it() {
     let mut fixture = Fixture::new(6);
     fixture.limit(6);
     for machine in 0..6 {
-        fixture.store.edit_machine(machine, |spec| spec.pins = vec![want(WEB, web(1))]);
+        fixture.store.edit_machine(machine, |spec| spec.pins = [want(WEB, web(1))].into());
     }
     let turn = turn_with(&mut fixture, is_install);
     let unchanged = |_: &mut Action| ();
@@ -456,7 +456,7 @@ fn joining(wanted: impl Fn(&Action) -> bool) -> (Fixture, Turn) {
     let mut fixture = Fixture::new(2);
     fixture.store.need_identity(web(1));
     for id in 0..2 {
-        fixture.store.edit_machine(id, |spec| spec.pins = vec![want(WEB, web(1))]);
+        fixture.store.edit_machine(id, |spec| spec.pins = [want(WEB, web(1))].into());
     }
     fixture.deliver();
     for _ in 0..100 {

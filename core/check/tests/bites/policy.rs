@@ -8,9 +8,9 @@ use super::{broken, is_admission, is_install, turn_with};
 
 /// A freeze arrives behind the back of the engine: the turn was decided without it.
 fn freeze(fixture: &mut Fixture) {
-    let until = Timestamp(fixture.now.0 + 3_600_000);
+    let until = Timestamp::from_millis(fixture.now.millis() + 3_600_000);
     fixture.store.edit_policy(0, |spec| {
-        spec.freezes = vec![Freeze { from: Timestamp(0), until, reason: "sale".into() }];
+        spec.freezes = vec![Freeze { from: Timestamp::from_millis(0), until, reason: "sale".into() }];
     });
     fixture.deliver();
 }
@@ -18,7 +18,7 @@ fn freeze(fixture: &mut Fixture) {
 #[test]
 fn policy_sees_a_change_during_a_freeze() {
     let mut fixture = Fixture::on_web_1(2, 1);
-    fixture.store.edit_machine(0, |spec| spec.pins = vec![want(WEB, web(2))]);
+    fixture.store.edit_machine(0, |spec| spec.pins = [want(WEB, web(2))].into());
     fixture.deliver();
     let turn = turn_with(&mut fixture, is_install);
     assert!(broken(&fixture, turn.clone(), is_install, |_| {}).is_empty());

@@ -65,7 +65,7 @@ impl Inquiry {
 
     /// What its probe pods have in common: no other round has it.
     pub(crate) fn round(&self, key: RankKey) -> ProbeRound {
-        ProbeRound(mix(&[key.number(), u64::from(self.gate.1), self.began.0]))
+        ProbeRound(mix(&[key.number(), u64::from(self.gate.1), self.began.millis()]))
     }
 
     /// How many of its probe pods have not started.

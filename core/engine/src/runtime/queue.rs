@@ -134,7 +134,7 @@ impl WorkQueue {
 
     /// Reads the entries of a subject in order to prefetch them.
     pub(crate) fn touch(&self, subject: Subject) -> u64 {
-        self.timer_of.get(subject).map_or(0, |at| at.0) ^ u64::from(self.queued.get(subject).is_some())
+        self.timer_of.get(subject).map_or(0, |at| at.millis()) ^ u64::from(self.queued.get(subject).is_some())
     }
 
     /// How many subjects are queued now.
@@ -199,13 +199,13 @@ mod tests {
     #[test]
     fn the_earliest_timer_holds() {
         let mut queue = WorkQueue::default();
-        queue.add_at(machine(1), Timestamp(20));
-        queue.add_at(machine(1), Timestamp(10));
-        queue.add_at(machine(1), Timestamp(30));
-        assert_eq!(queue.next_timer(), Some((Timestamp(10), machine(1))));
-        queue.advance(Timestamp(9));
+        queue.add_at(machine(1), Timestamp::from_millis(20));
+        queue.add_at(machine(1), Timestamp::from_millis(10));
+        queue.add_at(machine(1), Timestamp::from_millis(30));
+        assert_eq!(queue.next_timer(), Some((Timestamp::from_millis(10), machine(1))));
+        queue.advance(Timestamp::from_millis(9));
         assert!(queue.is_empty());
-        queue.advance(Timestamp(10));
+        queue.advance(Timestamp::from_millis(10));
         assert_eq!(queue.pop(), Some(machine(1)));
         assert_eq!(queue.next_timer(), None);
     }
@@ -326,17 +326,17 @@ mod tests {
                         model.add(subject, class);
                     }
                     Step::AddAt(subject, at, times) => for at in (at..at + times).rev() {
-                        queue.add_at(subject, Timestamp(at));
+                        queue.add_at(subject, Timestamp::from_millis(at));
                         model.add_at(subject, at);
                     }
                     Step::Advance(by) => {
                         model.advance(by);
-                        queue.advance(Timestamp(model.now));
+                        queue.advance(Timestamp::from_millis(model.now));
                     }
                     Step::Pop => prop_assert_eq!(model.went(queue.pop()), Ok(())),
                 }
                 prop_assert_eq!((queue.len(), queue.is_empty()), (model.waiting.len(), model.waiting.is_empty()));
-                let first = model.timers.iter().map(|(subject, at)| (Timestamp(*at), *subject)).min();
+                let first = model.timers.iter().map(|(subject, at)| (Timestamp::from_millis(*at), *subject)).min();
                 prop_assert_eq!(queue.next_timer(), first);
             }
             prop_assert!(queue.is_empty() && queue.next_timer().is_none());

@@ -36,8 +36,8 @@ impl Terms<'_> {
         let span = doubled.min(self.config.backoff_max).as_millis();
         let half = u64::try_from(span / 2).unwrap_or(u64::MAX);
         retry.failures = retry.failures.saturating_add(1);
-        let jitter = below(&[self.seed.0, key, now.0, u64::from(retry.failures)], half.max(1));
-        retry.not_before = Timestamp(now.0.saturating_add(half).saturating_add(jitter));
+        let jitter = below(&[self.seed.0, key, now.millis(), u64::from(retry.failures)], half.max(1));
+        retry.not_before = Timestamp::from_millis(now.millis().saturating_add(half).saturating_add(jitter));
     }
 }
 
@@ -55,8 +55,8 @@ mod tests {
         let mut retry = Retry::default();
         let mut expected = config.backoff_min;
         for key in 0..16 {
-            terms.back_off(&mut retry, Timestamp(0), key);
-            let waits = Duration::from_millis(retry.not_before.0);
+            terms.back_off(&mut retry, Timestamp::from_millis(0), key);
+            let waits = Duration::from_millis(retry.not_before.millis());
             assert!(waits >= expected / 2 && waits <= expected, "{waits:?} of {expected:?}");
             expected = (expected * 2).min(config.backoff_max);
         }

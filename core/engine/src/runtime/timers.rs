@@ -28,7 +28,7 @@ impl Timers {
     }
 
     pub(crate) fn push(&mut self, at: Timestamp, subject: Subject) {
-        let bucket = at.0 >> BUCKET_BITS;
+        let bucket = at.millis() >> BUCKET_BITS;
         if bucket <= self.reached {
             self.near.push(Reverse((at, subject)));
         } else {
@@ -87,8 +87,8 @@ mod tests {
             let mut timers = Timers::default();
             let mut model = Vec::new();
             for (number, (at, pops)) in (0..).zip(times) {
-                timers.push(Timestamp(at), Subject::Machine(MachineId(number)));
-                model.push((Timestamp(at), Subject::Machine(MachineId(number))));
+                timers.push(Timestamp::from_millis(at), Subject::Machine(MachineId(number)));
+                model.push((Timestamp::from_millis(at), Subject::Machine(MachineId(number))));
                 model.sort_unstable();
                 prop_assert_eq!((timers.peek(), timers.len()), (model.first().copied(), model.len()));
                 if pops {

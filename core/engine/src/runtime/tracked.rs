@@ -151,7 +151,7 @@ mod tests {
     }
 
     fn failed(retry: &mut Retry) {
-        *retry = Retry { failures: retry.failures + 1, not_before: Timestamp(100) };
+        *retry = Retry { failures: retry.failures + 1, not_before: Timestamp::from_millis(100) };
     }
 
     /// The version that is awaited after a write of version 5 that made version 7, when the watch had shown `seen`.
@@ -177,7 +177,7 @@ mod tests {
     fn a_lost_reply_is_waited_out_only_while_nothing_else_was_seen() {
         for outcome in [Outcome::Stale, Outcome::Unknown] {
             let waits = [5, 6].map(|seen| settled(&outcome, seen).retry.not_before);
-            assert_eq!(waits, [Timestamp(100), Timestamp::ZERO]);
+            assert_eq!(waits, [Timestamp::from_millis(100), Timestamp::ZERO]);
         }
     }
 
@@ -185,7 +185,7 @@ mod tests {
     fn a_changed_object_ends_the_wait_and_a_repeated_one_does_not() {
         let mut writes = settled(&Outcome::Unknown, 5);
         writes.see(Some(5), Some(5));
-        assert_eq!(writes.retry, Retry { failures: 1, not_before: Timestamp(100) });
+        assert_eq!(writes.retry, Retry { failures: 1, not_before: Timestamp::from_millis(100) });
         writes.see(Some(5), Some(6));
         assert_eq!(writes.retry, Retry { failures: 1, not_before: Timestamp::ZERO });
     }

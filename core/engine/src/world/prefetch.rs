@@ -31,7 +31,8 @@ impl Prefetch for Machine {
     fn touch(&self) -> u64 {
         let object = self.object.as_ref().map_or(0, |object| {
             let status = &object.status;
-            let conditions = status.conditions.iter().fold(0, |sum, condition| sum ^ condition.since.0);
+            let conditions =
+                status.conditions.iter().fold(0, |sum, condition| sum ^ condition.since.millis());
             let components = status.components.iter().fold(0, |sum, status| sum ^ status.component.0);
             let spec = object.spec.as_ref().map_or(0, |spec| {
                 // An order to the host clones this reference.
@@ -46,8 +47,9 @@ impl Prefetch for Machine {
             let operation = facts.operation.as_ref().map_or(0, |operation| operation.id.sequence);
             u64::from(facts.epoch.0) ^ facts.host.0 as u64 ^ u64::from(components) ^ operation
         });
-        let node = self.node.as_ref().map_or(0, |node| node.since.0);
-        let contact = self.progress.contact.retry.not_before.0 ^ u64::from(self.progress.contact.stale);
+        let node = self.node.as_ref().map_or(0, |node| node.since.millis());
+        let contact =
+            self.progress.contact.retry.not_before.millis() ^ u64::from(self.progress.contact.stale);
         let standing = self.standing(0) as u64;
         object
             ^ facts

@@ -83,7 +83,7 @@ proptest! {
     ) {
         let mut fixture = fleet_on_web_1(machines, limits);
         fixture.store.defaults(vec![want(WEB, web(2))]);
-        fixture.store.edit_machine(0, |spec| spec.pins = vec![want(WEB, web(3))]);
+        fixture.store.edit_machine(0, |spec| spec.pins = [want(WEB, web(3))].into());
         fixture.deliver();
         let slots = limits.0.of(machines) as usize;
         let mut adrift: Vec<Action> = Vec::new();
@@ -149,7 +149,7 @@ proptest! {
     ) {
         let mut fixture = fleet_on_web_1(machines, (CountOrPercent::Percent(50), CountOrPercent::Percent(50)));
         let pinned = pinned % machines;
-        fixture.store.edit_machine(pinned, |spec| spec.pins = vec![want(WEB, web(3))]);
+        fixture.store.edit_machine(pinned, |spec| spec.pins = [want(WEB, web(3))].into());
         fixture.store.edit_fleet(|spec| spec.components = vec![want(WEB, web(2))]);
         fixture.deliver();
         // The record of a new rollout, and nothing executed after it.
@@ -290,7 +290,7 @@ fn who_was_blocked_trusts_a_release_no_more_than_others() {
     let limits = (CountOrPercent::Percent(100), CountOrPercent::Count(1));
     let mut fixture = fleet_on_web_1(3, limits);
     for id in 1..3 {
-        fixture.store.edit_machine(id, |spec| spec.pins = vec![want(DNS, VersionId(9))]);
+        fixture.store.edit_machine(id, |spec| spec.pins = [want(DNS, VersionId(9))].into());
     }
     fixture.settle();
     fixture.store.defaults(vec![want(WEB, web(2))]);

@@ -112,7 +112,7 @@ fn the_pick_stays_whoever_acts() {
 fn machines_that_cannot_try_it_are_not_picked() {
     let mut fixture = Fixture::on_web_1(6, 2);
     fixture.store.edit_machine(0, |spec| spec.paused = true);
-    fixture.store.edit_machine(1, |spec| spec.pins = vec![want(WEB, web(1))]);
+    fixture.store.edit_machine(1, |spec| spec.pins = [want(WEB, web(1))].into());
     fixture.deliver();
     apply(&mut fixture, 1, trial(Pick::Machines(vec![MachineId(2)]), 2));
     fixture.pass(HOUR);

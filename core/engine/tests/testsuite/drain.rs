@@ -291,7 +291,7 @@ fn a_drain_is_abandoned_when_nobody_wants_it_any_more() {
         |fixture| fixture.store.defaults(vec![want(WEB, web(1))]),
         |fixture| fixture.store.edit_machine(0, |spec| spec.paused = true),
         |fixture| fixture.store.edit_fleet(|spec| spec.paused = true),
-        |fixture| fixture.store.edit_machine(0, |spec| spec.pins = vec![want(WEB, web(1))]),
+        |fixture| fixture.store.edit_machine(0, |spec| spec.pins = [want(WEB, web(1))].into()),
     ];
     for abandon in abandonments {
         let mut fixture = Fixture::with_pods(1, 1);

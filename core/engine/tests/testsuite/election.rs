@@ -56,7 +56,7 @@ fn standing_by(renewed: Timestamp) -> Fixture {
 
 #[test]
 fn a_standby_waits_by_its_own_clock_alone_and_then_takes_the_next_epoch() {
-    for renewed in [Timestamp::ZERO, Timestamp(9_000_000_000_000)] {
+    for renewed in [Timestamp::ZERO, Timestamp::from_millis(9_000_000_000_000)] {
         let mut fixture = standing_by(renewed);
         fixture.now = fixture.now + 15 * SECOND - Duration::from_millis(1);
         assert_eq!(fixture.turn().actions, []);
@@ -69,7 +69,7 @@ fn a_standby_waits_by_its_own_clock_alone_and_then_takes_the_next_epoch() {
 
 #[test]
 fn a_standby_that_slept_or_whose_clock_leapt_watches_for_the_whole_duration() {
-    let mut fixture = standing_by(Timestamp(5));
+    let mut fixture = standing_by(Timestamp::from_millis(5));
     fixture.now = fixture.now + 3600 * SECOND;
     assert_eq!(picture(&fixture.turn()), "operator waits: Standby { of: Epoch(7) }");
     fixture.now = fixture.now + 15 * SECOND - Duration::from_millis(1);
@@ -80,7 +80,7 @@ fn a_standby_that_slept_or_whose_clock_leapt_watches_for_the_whole_duration() {
 
 #[test]
 fn a_standby_whose_take_over_failed_tries_again_soon() {
-    let mut fixture = standing_by(Timestamp(5));
+    let mut fixture = standing_by(Timestamp::from_millis(5));
     fixture.now = fixture.now + 15 * SECOND;
     let turn = fixture.turn();
     fixture.pending.clear();
@@ -94,9 +94,9 @@ fn a_standby_whose_take_over_failed_tries_again_soon() {
 
 #[test]
 fn a_renewal_that_is_seen_makes_a_standby_wait_anew() {
-    let mut fixture = standing_by(Timestamp(5));
+    let mut fixture = standing_by(Timestamp::from_millis(5));
     fixture.now = fixture.now + 14 * SECOND;
-    held_by_another(&mut fixture, Timestamp(6));
+    held_by_another(&mut fixture, Timestamp::from_millis(6));
     let turn = fixture.turn();
     assert_eq!(turn.actions, []);
     fixture.now = fixture.now + 14 * SECOND;
@@ -107,7 +107,7 @@ fn a_renewal_that_is_seen_makes_a_standby_wait_anew() {
 
 #[test]
 fn what_people_write_on_the_lease_is_no_sign_of_life() {
-    let mut fixture = standing_by(Timestamp(5));
+    let mut fixture = standing_by(Timestamp::from_millis(5));
     fixture.now = fixture.now + 14 * SECOND;
     fixture.store.adopt(Epoch(1));
     fixture.deliver();
@@ -118,7 +118,7 @@ fn what_people_write_on_the_lease_is_no_sign_of_life() {
 
 #[test]
 fn a_standby_that_was_forestalled_waits_for_the_whole_duration() {
-    let mut fixture = standing_by(Timestamp(5));
+    let mut fixture = standing_by(Timestamp::from_millis(5));
     fixture.now = fixture.now + 15 * SECOND;
     let turn = fixture.turn();
     let outcome = Outcome::Stale;
@@ -183,7 +183,7 @@ fn a_holder_renews_every_five_seconds_and_touches_nothing_else() {
 #[test]
 fn whoever_slept_through_the_deadline_orders_nothing_but_the_renewal() {
     let mut fixture = leading(1);
-    fixture.store.edit_machine(0, |spec| spec.pins = vec![want(WEB, web(1))]);
+    fixture.store.edit_machine(0, |spec| spec.pins = [want(WEB, web(1))].into());
     fixture.now = fixture.now + 10 * SECOND;
     fixture.deliver();
     let since = fixture.engine.world().leadership.confirmed.unwrap();
@@ -200,9 +200,9 @@ fn whoever_slept_through_the_deadline_orders_nothing_but_the_renewal() {
 #[test]
 fn whoever_was_replaced_while_it_slept_steps_down() {
     let mut fixture = leading(1);
-    fixture.store.edit_machine(0, |spec| spec.pins = vec![want(WEB, web(1))]);
+    fixture.store.edit_machine(0, |spec| spec.pins = [want(WEB, web(1))].into());
     fixture.watch_hangs = true;
-    held_by_another(&mut fixture, Timestamp(5));
+    held_by_another(&mut fixture, Timestamp::from_millis(5));
     fixture.now = fixture.now + 60 * SECOND;
     assert_eq!(fixture.turn().actions.len(), 1);
     fixture.execute();
@@ -280,7 +280,7 @@ fn whoever_missed_the_lease_too_follows_the_one_that_was_let_on() {
     fixture.outwait_lease();
     fixture.settle();
     assert!(matches!(fixture.engine.world().gate(StoreId::HOME), Some(Blocker::StoreRegressed { .. })));
-    held_by_another(&mut fixture, Timestamp(5));
+    held_by_another(&mut fixture, Timestamp::from_millis(5));
     assert_eq!(picture(&fixture.turn()), "operator waits: Standby { of: Epoch(7) }");
     fixture.now = fixture.now + 15 * SECOND;
     assert_eq!(picture(&fixture.turn()), "lease: take as \"operator-3\", epoch 8");
@@ -291,7 +291,7 @@ fn whoever_missed_the_lease_too_follows_the_one_that_was_let_on() {
 /// The watch may show our write before its reply arrives: that is no successor.
 #[test]
 fn our_own_writes_of_the_lease_seen_before_their_replies_are_no_successor() {
-    let mut fixture = standing_by(Timestamp(5));
+    let mut fixture = standing_by(Timestamp::from_millis(5));
     fixture.now = fixture.now + 15 * SECOND;
     let seen_first = |fixture: &mut Fixture| {
         assert_eq!(fixture.turn().actions.len(), 1);

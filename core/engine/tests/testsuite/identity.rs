@@ -27,7 +27,7 @@ fn fleet(machines: u32) -> Fixture {
     let mut fixture = Fixture::new(machines);
     fixture.store.need_identity(web(1));
     for id in 0..machines {
-        fixture.store.edit_machine(id, |spec| spec.pins = vec![want(WEB, web(1))]);
+        fixture.store.edit_machine(id, |spec| spec.pins = [want(WEB, web(1))].into());
     }
     fixture.deliver();
     fixture
@@ -204,7 +204,7 @@ fn a_host_that_hides_its_key_is_not_asked_again_and_again() {
     let mut fixture = Fixture::new(1);
     fixture.store.need_identity(web(1));
     fixture.host(0).hides_keys = true;
-    fixture.store.edit_machine(0, |spec| spec.pins = vec![want(WEB, web(1))]);
+    fixture.store.edit_machine(0, |spec| spec.pins = [want(WEB, web(1))].into());
     fixture.deliver();
     fixture.pass(Duration::from_secs(3600));
     let asked = fixture.host(0).asked;
@@ -321,7 +321,10 @@ fn on_a_node_of_others_nothing_at_all_is_installed() {
     let mut fixture = fleet(1);
     let object = fixture.store.versions.get_mut(&web(1).0).unwrap();
     Arc::make_mut(object.spec.as_mut().unwrap()).depends_on.push(DNS);
-    fixture.store.edit_machine(0, |spec| spec.pins.push(want(DNS, VersionId(3))));
+    fixture.store.edit_machine(0, |spec| {
+        let more = want(DNS, VersionId(3));
+        spec.pins = spec.pins.iter().cloned().chain([more]).collect();
+    });
     fixture.deliver();
     fixture.host(0).identify(node_certificate("m0", key(9), fixture::VALID));
     fixture.see(Observation::Node(M0, None));

@@ -105,7 +105,7 @@ fn a_new_operator_knows_what_a_machine_has_from_which_set() {
 #[test]
 fn what_somebody_else_wants_stays() {
     let mut fixture = fleet(OnLeave::Remove);
-    fixture.store.edit_machine(0, |spec| spec.pins = vec![want(DNS, DNS_1)]);
+    fixture.store.edit_machine(0, |spec| spec.pins = [want(DNS, DNS_1)].into());
     apply(&mut fixture, 1, pool("green", OnLeave::Keep));
     relabel(&mut fixture, 0, "red");
     relabel(&mut fixture, 2, "green");

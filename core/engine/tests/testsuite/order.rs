@@ -75,13 +75,13 @@ fn dependency(component: &str, other: &str, state: DependencyState) -> (Reason, 
 #[test]
 fn what_is_needed_comes_first_and_goes_last() {
     let mut fixture = web_on_dns();
-    fixture.store.edit_machine(0, |spec| spec.pins = vec![want(WEB, web(1)), want(DNS, dns(1))]);
+    fixture.store.edit_machine(0, |spec| spec.pins = [want(WEB, web(1)), want(DNS, dns(1))].into());
     assert_eq!(changes(&mut fixture), ["dns-1", "web-1"]);
-    fixture.store.edit_machine(0, |spec| spec.pins = vec![want(WEB, web(2)), want(DNS, dns(2))]);
+    fixture.store.edit_machine(0, |spec| spec.pins = [want(WEB, web(2)), want(DNS, dns(2))].into());
     assert_eq!(changes(&mut fixture), ["dns-2", "web-2"]);
-    fixture.store.edit_machine(0, |spec| spec.pins = vec![absent(DNS), absent(WEB)]);
+    fixture.store.edit_machine(0, |spec| spec.pins = [absent(DNS), absent(WEB)].into());
     assert_eq!(changes(&mut fixture), ["no web", "no dns"]);
-    fixture.store.edit_machine(0, |spec| spec.pins = vec![want(WEB, web(1)), want(DNS, dns(1))]);
+    fixture.store.edit_machine(0, |spec| spec.pins = [want(WEB, web(1)), want(DNS, dns(1))].into());
     changes(&mut fixture);
     fixture.store.delete_machine(0);
     assert_eq!(changes(&mut fixture), ["no web", "no dns"], "the last one is not always the first to go");
@@ -90,11 +90,11 @@ fn what_is_needed_comes_first_and_goes_last() {
 #[test]
 fn what_is_needed_is_repaired_first() {
     let mut fixture = web_on_dns();
-    fixture.store.edit_machine(0, |spec| spec.pins = vec![want(WEB, web(1)), want(DNS, dns(1))]);
+    fixture.store.edit_machine(0, |spec| spec.pins = [want(WEB, web(1)), want(DNS, dns(1))].into());
     changes(&mut fixture);
     fixture.host(0).drift(DNS);
     fixture.pass(Duration::from_secs(1));
-    fixture.store.edit_machine(0, |spec| spec.pins = vec![want(WEB, web(2)), want(DNS, dns(1))]);
+    fixture.store.edit_machine(0, |spec| spec.pins = [want(WEB, web(2)), want(DNS, dns(1))].into());
     fixture.deliver();
     fixture.pass(Duration::from_secs(7200));
     assert_eq!(fixture.web(), [Some(2)]);
@@ -129,7 +129,7 @@ fn what_is_needed_and_damaged_is_waited_for() {
 #[test]
 fn what_nobody_wants_is_waited_for_by_name() {
     let mut fixture = web_on_dns();
-    fixture.store.edit_machine(0, |spec| spec.pins = vec![want(WEB, web(1))]);
+    fixture.store.edit_machine(0, |spec| spec.pins = [want(WEB, web(1))].into());
     assert_eq!(changes(&mut fixture), [""; 0]);
     assert_eq!(waits_for(&fixture), Some(Blocker::Dependency { component: DNS }));
     assert_eq!(told(&fixture), dependency("web", "dns", DependencyState::Unwanted));
@@ -144,23 +144,23 @@ fn what_nobody_wants_is_waited_for_by_name() {
 fn what_failed_holds_up_what_needs_it_and_nothing_else() {
     let mut fixture = web_on_dns();
     fixture.host(0).broken = vec![dns(2)];
-    fixture.store.edit_machine(0, |spec| spec.pins = vec![want(WEB, web(1)), want(DNS, dns(1))]);
+    fixture.store.edit_machine(0, |spec| spec.pins = [want(WEB, web(1)), want(DNS, dns(1))].into());
     changes(&mut fixture);
-    fixture.store.edit_machine(0, |spec| spec.pins = vec![want(WEB, web(2)), want(DNS, dns(2))]);
+    fixture.store.edit_machine(0, |spec| spec.pins = [want(WEB, web(2)), want(DNS, dns(2))].into());
     assert_eq!(changes(&mut fixture), ["dns-2"]);
     assert!(matches!(waits_for(&fixture), Some(Blocker::ReleaseFailed { .. })), "the cause is told first");
     assert_eq!(fixture.web(), [Some(1)]);
     fixture.host(0).broken.clear();
-    fixture.store.edit_machine(0, |spec| spec.pins = vec![want(WEB, web(2)), want(DNS, dns(1))]);
+    fixture.store.edit_machine(0, |spec| spec.pins = [want(WEB, web(2)), want(DNS, dns(1))].into());
     assert_eq!(changes(&mut fixture), ["web-2"]);
 }
 
 #[test]
 fn what_is_needed_is_not_removed() {
     let mut fixture = web_on_dns();
-    fixture.store.edit_machine(0, |spec| spec.pins = vec![want(WEB, web(1)), want(DNS, dns(1))]);
+    fixture.store.edit_machine(0, |spec| spec.pins = [want(WEB, web(1)), want(DNS, dns(1))].into());
     changes(&mut fixture);
-    fixture.store.edit_machine(0, |spec| spec.pins = vec![absent(DNS), want(WEB, web(1))]);
+    fixture.store.edit_machine(0, |spec| spec.pins = [absent(DNS), want(WEB, web(1))].into());
     assert_eq!(changes(&mut fixture), [""; 0]);
     assert_eq!(waits_for(&fixture), Some(Blocker::Dependency { component: WEB }));
     assert_eq!(told(&fixture), dependency("dns", "web", DependencyState::Depending));
@@ -170,18 +170,18 @@ fn what_is_needed_is_not_removed() {
 fn a_circle_is_named() {
     let mut fixture = web_on_dns();
     depends(&mut fixture, dns(1), WEB);
-    fixture.store.edit_machine(0, |spec| spec.pins = vec![want(WEB, web(1)), want(DNS, dns(1))]);
+    fixture.store.edit_machine(0, |spec| spec.pins = [want(WEB, web(1)), want(DNS, dns(1))].into());
     assert_eq!(changes(&mut fixture), [""; 0]);
     assert_eq!(waits_for(&fixture), Some(Blocker::DependencyCycle { component: WEB }));
     let circle = Detail::Cycle(["web".into(), "dns".into(), "web".into()].into());
     assert_eq!(told(&fixture), (Reason::DependencyCycle, Some(circle)));
     // A machine that is already in a cycle gets out of it.
     let mut fixture = web_on_dns();
-    fixture.store.edit_machine(0, |spec| spec.pins = vec![want(WEB, web(1)), want(DNS, dns(2))]);
+    fixture.store.edit_machine(0, |spec| spec.pins = [want(WEB, web(1)), want(DNS, dns(2))].into());
     changes(&mut fixture);
     depends(&mut fixture, dns(1), WEB);
     fixture.restart();
-    fixture.store.edit_machine(0, |spec| spec.pins = vec![want(WEB, web(1)), want(DNS, dns(1))]);
+    fixture.store.edit_machine(0, |spec| spec.pins = [want(WEB, web(1)), want(DNS, dns(1))].into());
     assert_eq!(changes(&mut fixture), ["dns-1"]);
     fixture.store.delete_machine(0);
     assert_eq!(changes(&mut fixture), ["no dns", "no web"]);
@@ -255,7 +255,7 @@ proptest! {
                 wanted_web.map_or(absent(WEB), |version| want(WEB, web(version))),
                 wanted_dns.map_or(absent(DNS), |version| want(DNS, dns(version))),
             ];
-            fixture.store.edit_machine(0, |spec| spec.pins = pins);
+            fixture.store.edit_machine(0, |spec| spec.pins = pins.into());
             fixture.deliver();
             for _ in 0..3 {
                 let turn = fixture.turn();

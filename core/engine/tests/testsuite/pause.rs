@@ -31,7 +31,7 @@ fn a_paused_machine_stays_ready_and_has_a_condition_of_its_own() {
         (ready, paused)
     );
 
-    fixture.store.edit_machine(0, |spec| spec.pins = vec![want(WEB, web(2))]);
+    fixture.store.edit_machine(0, |spec| spec.pins = [want(WEB, web(2))].into());
     fixture.deliver();
     fixture.pass(MINUTE);
     assert_eq!(fixture.host(0).version(WEB), Some(web(1)));
@@ -56,7 +56,7 @@ fn a_reason_does_not_keep_the_detail_of_the_one_before() {
     fixture.deliver();
     fixture.pass(60 * MINUTE);
     fixture.host(0).broken = vec![web(2)];
-    fixture.store.edit_machine(0, |spec| spec.pins = vec![want(WEB, web(2))]);
+    fixture.store.edit_machine(0, |spec| spec.pins = [want(WEB, web(2))].into());
     fixture.deliver();
     fixture.pass(60 * MINUTE);
     let in_sync = |fixture: &Fixture| {
@@ -64,7 +64,7 @@ fn a_reason_does_not_keep_the_detail_of_the_one_before() {
         (condition.reason, condition.detail.is_some())
     };
     assert_eq!(in_sync(&fixture), (Reason::Cause(CauseKind::ProbeFailed), true));
-    fixture.store.edit_machine(0, |spec| (spec.pins, spec.paused) = (vec![want(WEB, web(3))], true));
+    fixture.store.edit_machine(0, |spec| (spec.pins, spec.paused) = ([want(WEB, web(3))].into(), true));
     fixture.deliver();
     fixture.pass(MINUTE);
     assert_eq!(in_sync(&fixture), (Reason::Paused, false));

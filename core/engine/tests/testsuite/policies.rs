@@ -57,7 +57,7 @@ fn windows() -> Vec<Window> {
 }
 
 fn hour_of_day(at: Timestamp) -> u64 {
-    at.0 / 3_600_000 % 24
+    at.millis() / 3_600_000 % 24
 }
 
 #[test]
@@ -96,7 +96,7 @@ fn a_pause_with_a_selector_stops_those_machines_only_and_says_so() {
     let mut fixture = with_pools();
     fixture.store.edit_policy(0, |spec| (spec.selector, spec.paused) = (blue(), true));
     fixture.deliver();
-    fixture.store.edit_machine(0, |spec| spec.pins = vec![want(WEB, web(3))]);
+    fixture.store.edit_machine(0, |spec| spec.pins = [want(WEB, web(3))].into());
     fixture.upgrade();
     fixture.pass(2 * HOUR);
     assert_eq!((on(&fixture, 1), on(&fixture, 2)), (6, 6));
@@ -149,7 +149,7 @@ fn pins_and_deletions_wait_for_the_end_of_a_freeze() {
         spec.freezes = vec![Freeze { from, until, reason: "sale".into() }];
     });
     fixture.deliver();
-    fixture.store.edit_machine(0, |spec| spec.pins = vec![want(WEB, web(2))]);
+    fixture.store.edit_machine(0, |spec| spec.pins = [want(WEB, web(2))].into());
     fixture.store.delete_machine(1);
     fixture.deliver();
     fixture.pass(HOUR * 4);
@@ -170,7 +170,7 @@ fn a_mistake_leaves_the_last_valid_spec_in_force() {
     fixture.store.edit_policy(0, |spec| (spec.selector, spec.paused) = (blue(), true));
     fixture.deliver();
     let fault = SpecError { field: "spec.per".into(), message: "must be Fleet, Idc, Rack or Label".into() };
-    fixture.store.respecify_policy(0, Err(vec![fault]));
+    fixture.store.respecify_policy(0, Err([fault].into()));
     fixture.deliver();
     fixture.upgrade();
     fixture.pass(2 * HOUR);
@@ -207,7 +207,7 @@ fn the_smallest_limit_wins_and_pins_keep_it() {
     });
     fixture.deliver();
     for id in 0..12 {
-        fixture.store.edit_machine(id, |spec| spec.pins = vec![want(WEB, web(2))]);
+        fixture.store.edit_machine(id, |spec| spec.pins = [want(WEB, web(2))].into());
     }
     fixture.deliver();
     fixture.until_at_work(6);

@@ -183,7 +183,7 @@ fn those_that_wait_for_each_other_are_admitted() {
 fn batches_of_which_nobody_can_start_follow_each_other_at_a_pace() {
     let mut fixture = web_on_dns(MACHINES);
     for id in (0..MACHINES).step_by(2) {
-        fixture.store.edit_machine(id, |spec| spec.pins = vec![want(DNS, dns(1))]);
+        fixture.store.edit_machine(id, |spec| spec.pins = [want(DNS, dns(1))].into());
     }
     fixture.deliver();
     fixture.pass(Duration::from_secs(3600));

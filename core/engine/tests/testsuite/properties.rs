@@ -86,7 +86,7 @@ fn play(fixture: &mut Fixture, happening: &Happening) {
         Happening::Pin(machine, version) => edit(fixture, machine, |spec| {
             spec.pins = version.map(|version| want(WEB, web(version))).into_iter().collect();
         }),
-        Happening::PinAbsent(machine) => edit(fixture, machine, |spec| spec.pins = vec![absent(WEB)]),
+        Happening::PinAbsent(machine) => edit(fixture, machine, |spec| spec.pins = [absent(WEB)].into()),
         Happening::Delete(machine) => {
             if fixture.store.machines.get(&machine).is_some_and(|object| !object.meta.is_terminating()) {
                 fixture.store.delete_machine(machine);

@@ -198,7 +198,7 @@ fn a_change_of_a_settled_machine_is_found_by_a_successor() {
     let mut fixture = Fixture::new(1);
     let version = fixture.store.versions.remove(&0).unwrap();
     fixture.restart();
-    fixture.store.edit_machine(0, |spec| spec.pins = vec![want(WEB, web(1))]);
+    fixture.store.edit_machine(0, |spec| spec.pins = [want(WEB, web(1))].into());
     fixture.deliver();
     fixture.pass(MINUTE);
     let waits = fixture.engine.world().blocker(Subject::Machine(MachineId(0)));
@@ -325,7 +325,7 @@ fn a_machine_that_moves_is_read_before_it_is_worked_on() {
     let mut fixture = on_web_1(1, 1, 1);
     fixture.store.edit_machine(0, |spec| {
         Arc::make_mut(&mut spec.connection).address.ip = "198.18.7.7".into();
-        spec.pins = vec![want(WEB, web(2))];
+        spec.pins = [want(WEB, web(2))].into();
     });
     fixture.deliver();
     let turn = fixture.turn();
@@ -340,7 +340,7 @@ fn a_report_of_the_old_address_does_not_stand_for_the_new_one() {
     assert!(picture(&turn).contains("host of m0: read"), "{}", picture(&turn));
     fixture.store.edit_machine(0, |spec| {
         Arc::make_mut(&mut spec.connection).address.ip = "198.18.7.7".into();
-        spec.pins = vec![want(WEB, web(2))];
+        spec.pins = [want(WEB, web(2))].into();
     });
     fixture.deliver();
     fixture.reply();
@@ -405,11 +405,11 @@ fn a_store_that_was_set_back_is_followed_once_a_person_adopts() {
     let mut fixture = on_web_1(1, 1, 1);
     let backup = fixture.store.machines[&0].clone();
     let revision = fixture.store.revision;
-    fixture.store.edit_machine(0, |spec| spec.pins = vec![want(WEB, web(2))]);
+    fixture.store.edit_machine(0, |spec| spec.pins = [want(WEB, web(2))].into());
     fixture.deliver();
     fixture.settle();
     // The echo of the last write of the old history never arrives.
-    fixture.store.edit_machine(0, |spec| spec.pins = vec![want(WEB, web(3))]);
+    fixture.store.edit_machine(0, |spec| spec.pins = [want(WEB, web(3))].into());
     fixture.deliver();
     fixture.watch_hangs = true;
     for _ in 0..2 {
@@ -447,8 +447,8 @@ fn a_joiner_that_fails_is_not_passed_over() {
 fn a_host_that_was_given_up_goes_to_its_next_machine_soon() {
     let mut fixture = Fixture::new(2);
     fixture.hosts.get_mut(&1).unwrap().facts.host = HostId(1000);
-    fixture.store.edit_machine(0, |spec| spec.pins = vec![want(WEB, web(1))]);
-    fixture.store.edit_machine(1, |spec| spec.pins = vec![want(WEB, web(2))]);
+    fixture.store.edit_machine(0, |spec| spec.pins = [want(WEB, web(1))].into());
+    fixture.store.edit_machine(1, |spec| spec.pins = [want(WEB, web(2))].into());
     for id in 0..2 {
         fixture.see(Observation::Node(MachineId(id), Some(node(Health::Healthy))));
     }

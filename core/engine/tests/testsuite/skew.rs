@@ -109,7 +109,7 @@ fn api_server(version: &str) -> Found {
 
 fn pin(fixture: &mut Fixture, web_version: u32, dns_version: u32) {
     let pins = vec![want(WEB, web(web_version)), want(DNS, dns(dns_version))];
-    fixture.store.edit_machine(0, |spec| spec.pins = pins);
+    fixture.store.edit_machine(0, |spec| spec.pins = pins.into());
 }
 
 #[test]
@@ -159,7 +159,7 @@ fn the_rules_of_what_is_there_count_as_well() {
 #[test]
 fn every_api_server_counts_and_nothing_is_guessed() {
     let mut fixture = minors();
-    fixture.store.edit_machine(0, |spec| spec.pins = vec![want(WEB, web(2))]);
+    fixture.store.edit_machine(0, |spec| spec.pins = [want(WEB, web(2))].into());
     assert_eq!(changes(&mut fixture), [""; 0]);
     assert_eq!(waits_for(&fixture), Some(Blocker::ApiServerUnknown { version: web(2) }));
     let broken = skew("web-2", ("1.2.0", "1.3.0"), Found::UnknownApiServer);
@@ -179,7 +179,7 @@ fn every_api_server_counts_and_nothing_is_guessed() {
     fixture.host(0).drift(WEB);
     fixture.pass(Duration::from_secs(600));
     assert!(fixture.host(0).facts.components.iter().all(|installed| installed.drift.is_none()));
-    fixture.store.edit_machine(0, |spec| spec.pins = vec![want(WEB, web(1))]);
+    fixture.store.edit_machine(0, |spec| spec.pins = [want(WEB, web(1))].into());
     assert_eq!(changes(&mut fixture), [""; 0]);
     assert_eq!(waits_for(&fixture), Some(Blocker::ApiServerUnknown { version: web(1) }));
 }
@@ -252,9 +252,9 @@ proptest! {
                 set(&mut fixture, id, &format!("{}.0.0", version + 1), &requires);
             }
         }
-        fixture.store.edit_machine(0, |spec| spec.pins = pins(rules.from));
+        fixture.store.edit_machine(0, |spec| spec.pins = pins(rules.from).into());
         prop_assert_eq!(changes(&mut fixture).len(), 2);
-        fixture.store.edit_machine(0, |spec| spec.pins = pins(rules.to));
+        fixture.store.edit_machine(0, |spec| spec.pins = pins(rules.to).into());
         let done = changes(&mut fixture);
         let differs = (0..2).filter(|component| rules.from[*component] != rules.to[*component]).count();
         let middle = [[rules.to[0], rules.from[1]], [rules.from[0], rules.to[1]]];

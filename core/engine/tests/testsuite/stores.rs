@@ -33,7 +33,7 @@ impl Two {
         let mut fixture = Fixture::new(1);
         // The revisions of the home store are far ahead: they say nothing of the second one.
         fixture.store.revision += 10_000;
-        fixture.store.edit_machine(0, |spec| spec.pins = vec![want(WEB, web(1))]);
+        fixture.store.edit_machine(0, |spec| spec.pins = [want(WEB, web(1))].into());
         fixture.deliver();
         let mut away = Store::default();
         for (id, like) in [(OLD, web(1)), (NEW, web(2))] {
@@ -42,7 +42,7 @@ impl Two {
             away.add_version(id, Arc::unwrap_or_clone(spec));
         }
         away.add_machine(MACHINE);
-        away.edit_machine(MACHINE.0, |spec| spec.pins = vec![want(COMPONENT, OLD)]);
+        away.edit_machine(MACHINE.0, |spec| spec.pins = [want(COMPONENT, OLD)].into());
         fixture.hosts.insert(MACHINE.0, FakeHost::new(MACHINE.0));
         Self { fixture, away, is_in_sight: true, shown: 0, ordered: BTreeMap::new() }
     }
@@ -162,8 +162,8 @@ fn a_store_that_goes_out_of_sight_stops_its_own_subjects_only() {
     assert_eq!(two.fixture.engine.world().gate(AWAY), Some(Blocker::NotSynced(Kind::Machine)));
     assert_eq!(two.fixture.engine.world().gate(StoreId::HOME), None);
     // Both machines are to change, and the second store's watch shows it; only the lists are missing.
-    two.fixture.store.edit_machine(0, |spec| spec.pins = vec![want(WEB, web(2))]);
-    two.away.edit_machine(MACHINE.0, |spec| spec.pins = Vec::new());
+    two.fixture.store.edit_machine(0, |spec| spec.pins = [want(WEB, web(2))].into());
+    two.away.edit_machine(MACHINE.0, |spec| spec.pins = [].into());
     let edited = two.away.machines[&MACHINE.0].clone();
     two.see(Observation::Machine(MACHINE, Some(Box::new(edited))));
     assert_eq!(two.settle(), Some(Blocker::NotSynced(Kind::Machine)));
@@ -185,7 +185,7 @@ fn versions_of_objects_of_different_stores_are_not_compared() {
     two.settle();
     let (home, away) = (two.fixture.store.revision, two.away.revision);
     assert!(away < 1_000 && home > 10_000, "{away} {home}");
-    two.away.edit_machine(MACHINE.0, |spec| spec.pins = vec![want(COMPONENT, NEW)]);
+    two.away.edit_machine(MACHINE.0, |spec| spec.pins = [want(COMPONENT, NEW)].into());
     assert_eq!(two.settle(), None);
     assert_eq!(two.installed(MACHINE.0, COMPONENT), Some(NEW));
     // A machine that appears after the lists is newer than what the lists of its own store contain.
@@ -193,7 +193,7 @@ fn versions_of_objects_of_different_stores_are_not_compared() {
     two.away.add_machine(late);
     two.see(Observation::Named(Named { id: NamedId::Machine(late), name: "m1".into() }));
     two.fixture.hosts.insert(late.0, FakeHost::new(late.0));
-    two.away.edit_machine(late.0, |spec| spec.pins = vec![want(COMPONENT, OLD)]);
+    two.away.edit_machine(late.0, |spec| spec.pins = [want(COMPONENT, OLD)].into());
     two.settle();
     assert_eq!(two.installed(late.0, COMPONENT), Some(OLD));
 }

@@ -29,7 +29,7 @@ fn takes_the_lease_before_anything_else_and_lists_after_it() {
 #[test]
 fn installs_in_the_order_that_a_successor_could_follow() {
     let mut fixture = Fixture::new(1);
-    fixture.store.edit_machine(0, |spec| spec.pins = vec![want(WEB, web(1))]);
+    fixture.store.edit_machine(0, |spec| spec.pins = [want(WEB, web(1))].into());
     next_turns(&mut fixture, 3);
     let turns = next_turns(&mut fixture, 5);
     let of_machine = turns.iter().map(|turn| {
@@ -237,8 +237,8 @@ fn drift_is_recorded_before_it_is_repaired() {
 fn two_machines_for_one_host_leave_the_first_alone() {
     let mut fixture = Fixture::new(2);
     fixture.hosts.get_mut(&1).unwrap().facts.host = seaworthy_model::machine::HostId(1000);
-    fixture.store.edit_machine(0, |spec| spec.pins = vec![want(WEB, web(1))]);
-    fixture.store.edit_machine(1, |spec| spec.pins = vec![want(WEB, web(2))]);
+    fixture.store.edit_machine(0, |spec| spec.pins = [want(WEB, web(1))].into());
+    fixture.store.edit_machine(1, |spec| spec.pins = [want(WEB, web(2))].into());
     fixture.pass(std::time::Duration::from_secs(60));
     assert_eq!(fixture.web(), [Some(1), None]);
     let told = fixture.store.machines[&1]
@@ -326,7 +326,7 @@ fn who_was_late_looks_again_only_at_what_it_left_undone_meanwhile() {
     fixture.store.defaults(vec![want(WEB, web(1))]);
     fixture.pass(std::time::Duration::from_secs(60));
     // It sleeps through its renewals, while somebody wants one machine to be changed.
-    fixture.store.edit_machine(7, |spec| spec.pins = vec![want(WEB, web(2))]);
+    fixture.store.edit_machine(7, |spec| spec.pins = [want(WEB, web(2))].into());
     fixture.deliver();
     fixture.sleep(std::time::Duration::from_secs(120));
     let after = fixture.turn();

@@ -103,7 +103,7 @@ fn a_version_is_accepted_and_says_what_uses_it() {
 fn a_spec_that_is_refused_is_told_with_its_faults() {
     let mut fixture = Fixture::new(1);
     let fault = SpecError { field: "spec.probe".into(), message: "exactly one must be set".into() };
-    fixture.store.versions.get_mut(&1).unwrap().spec = Err(vec![fault.clone()]);
+    fixture.store.versions.get_mut(&1).unwrap().spec = Err([fault.clone()].into());
     fixture.store.defaults(vec![want(WEB, web(2))]);
     fixture.pass(HOUR);
     let accepted = status(&fixture, web(2)).condition(VersionConditionKind::Accepted).unwrap();

@@ -27,7 +27,7 @@ fn a_version_is_held_before_anybody_uses_it() {
 fn a_version_whose_deletion_is_seen_before_the_pin_of_it_stays() {
     let mut fixture = on_web_1(3);
     fixture.watch_hangs = true;
-    fixture.store.edit_machine(0, |spec| spec.pins = vec![want(WEB, web(2))]);
+    fixture.store.edit_machine(0, |spec| spec.pins = [want(WEB, web(2))].into());
     fixture.store.delete_version(web(2));
     let deleted = fixture.store.versions[&1].clone();
     fixture.see(Observation::Version(web(2), Some(Box::new(deleted))));
@@ -37,7 +37,7 @@ fn a_version_whose_deletion_is_seen_before_the_pin_of_it_stays() {
     fixture.pass(HOUR);
     assert_eq!(fixture.web(), [Some(2), Some(1), Some(1)]);
     assert!(fixture.store.versions.contains_key(&1));
-    fixture.store.edit_machine(0, |spec| spec.pins = Vec::new());
+    fixture.store.edit_machine(0, |spec| spec.pins = [].into());
     fixture.deliver();
     fixture.pass(HOUR);
     assert_eq!(fixture.web(), [Some(1), Some(1), Some(1)]);
@@ -48,7 +48,7 @@ fn a_version_whose_deletion_is_seen_before_the_pin_of_it_stays() {
 fn a_version_that_is_being_installed_is_in_use() {
     let mut fixture = on_web_1(1);
     fixture.lost_replies.insert(0, 1);
-    fixture.store.edit_machine(0, |spec| spec.pins = vec![want(WEB, web(2))]);
+    fixture.store.edit_machine(0, |spec| spec.pins = [want(WEB, web(2))].into());
     fixture.deliver();
     for _ in 0..10 {
         if fixture.turn().actions.iter().any(fixture::is_change) {
@@ -56,7 +56,7 @@ fn a_version_that_is_being_installed_is_in_use() {
         }
         fixture.execute();
     }
-    fixture.store.edit_machine(0, |spec| spec.pins = vec![want(WEB, web(3))]);
+    fixture.store.edit_machine(0, |spec| spec.pins = [want(WEB, web(3))].into());
     fixture.deliver();
     assert_eq!(fixture.engine.world().users_of(web(2)), 1, "the order is under way");
     fixture.execute();

@@ -44,7 +44,7 @@ pub async fn seed(kubeconfig: &Path, machines: u32, host_key: &str) -> Result<()
     let config = kube::Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default()).await?;
     let client = Client::try_from(config)?;
     let now = SystemTime::now().duration_since(UNIX_EPOCH)?.as_millis();
-    let now = rfc3339::format(Timestamp(u64::try_from(now)?));
+    let now = rfc3339::format(Timestamp::from_millis(u64::try_from(now)?));
     let (client, now) = (&client, now.as_str());
     stream::iter(0..machines)
         .map(|number| async move {

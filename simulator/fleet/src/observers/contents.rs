@@ -65,9 +65,9 @@ impl Contents {
 
     /// Adds a turn that orders something or sets a time to wake up.
     fn turn(&mut self, at: Timestamp, process: u32, turn: &Turn) {
-        let wake = turn.wake.as_ref().map_or(0, |wake| wake.at.0);
+        let wake = turn.wake.as_ref().map_or(0, |wake| wake.at.millis());
         let (actions, blocked) = (turn.actions.len() as u64, turn.report.blocked.len() as u64);
-        self.hash.record(&[u64::from(process), at.0, actions, blocked, wake]);
+        self.hash.record(&[u64::from(process), at.millis(), actions, blocked, wake]);
         if let Some(log) = &mut self.log {
             let at = since_start(at);
             log.push(format!(
@@ -94,8 +94,8 @@ impl Contents {
 
     fn message(&mut self, (at, process): (Timestamp, u32), action: &Action, (head, body): (&str, &str)) {
         self.messages += 1;
-        let (id, deadline) = (action.id.0, action.deadline.0);
-        self.hash.record(&[u64::from(process), at.0, id, deadline, word(head), word(body)]);
+        let (id, deadline) = (action.id.0, action.deadline.millis());
+        self.hash.record(&[u64::from(process), at.millis(), id, deadline, word(head), word(body)]);
         if let Some(log) = &mut self.log {
             let at = since_start(at);
             log.push(format!("{at} process {process} action {id} until {deadline}: {head} {body}"));

@@ -5,7 +5,7 @@ use std::time::Duration;
 use seaworthy_kernel::Timestamp;
 
 /// The simulated time at which every run begins: 2026-01-01T00:00:00Z.
-pub const START: Timestamp = Timestamp(1_767_225_600_000);
+pub const START: Timestamp = Timestamp::from_millis(1_767_225_600_000);
 
 /// The time from the start of the run to `at`, for display: `1h02m03.004s`.
 #[must_use]

@@ -68,8 +68,8 @@ mod tests {
     fn what_overlaps_adds_up() {
         let window = |kind, from: u64, until: u64| Window {
             kind,
-            from: Timestamp(from * 1000),
-            until: Timestamp(until * 1000),
+            from: Timestamp::from_millis(from * 1000),
+            until: Timestamp::from_millis(until * 1000),
             lag: Duration::from_secs(until - from),
             is_delay: false,
         };

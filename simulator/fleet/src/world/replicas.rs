@@ -43,7 +43,7 @@ impl Replicas {
 }
 
 /// Later than every run.
-const END: Timestamp = Timestamp(u64::MAX);
+const END: Timestamp = Timestamp::from_millis(u64::MAX);
 
 #[cfg(test)]
 mod tests {
@@ -53,8 +53,10 @@ mod tests {
     fn while_they_are_upgraded_there_are_both() {
         let [old, new] = ["1.35.4", "1.36.3"].map(|text| VersionNumber::parse(text).unwrap());
         let mut servers = Replicas::new(Some(old));
-        servers.upgrade(new, Timestamp(100), Duration::from_millis(50));
-        let at = |since, now| -> Vec<_> { servers.there(Timestamp(since), Timestamp(now)).collect() };
+        servers.upgrade(new, Timestamp::from_millis(100), Duration::from_millis(50));
+        let at = |since, now| -> Vec<_> {
+            servers.there(Timestamp::from_millis(since), Timestamp::from_millis(now)).collect()
+        };
         assert_eq!(at(99, 99), [old]);
         assert_eq!(at(100, 100), [old, new]);
         assert_eq!(at(99, 149), [old], "the new one is young");

@@ -9,7 +9,7 @@ use seaworthy_model::package_version::Progress;
 
 use super::*;
 
-const AT: Timestamp = Timestamp(1_795_162_200_000);
+const AT: Timestamp = Timestamp::from_millis(1_795_162_200_000);
 
 fn status(conditions: &[(ConditionKind, Truth, Reason)]) -> MachineStatus {
     let condition = |(kind, truth, reason): &(ConditionKind, Truth, Reason)| Condition {
@@ -170,8 +170,8 @@ fn the_same_has_the_same_name_for_ten_minutes_and_fits_the_limits() {
     let of =
         |note: &str, at| news_event(&news(note), (Kind::Machine, &name, Uid(7 << 64)), (at, "operator-0"));
     let first = of("a", AT);
-    assert_eq!(first.metadata.name, of("b", Timestamp(AT.0 + 1000)).metadata.name);
-    assert_ne!(first.metadata.name, of("a", Timestamp(AT.0 + ONCE_IN)).metadata.name);
+    assert_eq!(first.metadata.name, of("b", Timestamp::from_millis(AT.millis() + 1000)).metadata.name);
+    assert_ne!(first.metadata.name, of("a", Timestamp::from_millis(AT.millis() + ONCE_IN)).metadata.name);
     assert!(first.metadata.name.len() <= 253);
     let other = news("a").about("webd 1.1.0".to_owned());
     let other = news_event(&other, (Kind::Machine, &name, Uid(7 << 64)), (AT, "operator-0"));

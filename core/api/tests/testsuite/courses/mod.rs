@@ -13,7 +13,7 @@ use seaworthy_model::strategy::{self, Course, Evidence, GateFailure, OnFailure, 
 use seaworthy_model::time::Timestamp;
 
 pub(crate) fn instant() -> impl Strategy<Value = Timestamp> {
-    (1..=253_402_300_799_u64).prop_map(|seconds| Timestamp(seconds * 1000))
+    (1..=253_402_300_799_u64).prop_map(|seconds| Timestamp::from_millis(seconds * 1000))
 }
 
 fn quantity() -> impl Strategy<Value = CountOrPercent> {

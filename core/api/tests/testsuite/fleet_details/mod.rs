@@ -22,7 +22,7 @@ fn gate() -> GateName {
 }
 
 fn bake(is_last: bool) -> FleetDetail {
-    FleetDetail::Bake { gate: gate(), until: Timestamp(1_795_000_000_000), is_last }
+    FleetDetail::Bake { gate: gate(), until: Timestamp::from_millis(1_795_000_000_000), is_last }
 }
 
 pub(crate) fn of_fleets() -> Vec<(FleetReason, FleetDetail, &'static str)> {

@@ -49,7 +49,7 @@ pub(crate) fn finish(
         failed @ (Outcome::Stale | Outcome::Retryable(_) | Outcome::Refused(_) | Outcome::Unknown) => failed,
     };
     leadership.retry.failures = leadership.retry.failures.saturating_add(1);
-    let key = [terms.seed.0, 5, now.0, u64::from(leadership.retry.failures)];
+    let key = [terms.seed.0, 5, now.millis(), u64::from(leadership.retry.failures)];
     let fifth = u64::try_from(terms.config.retry_period.as_millis() / 5).unwrap_or(u64::MAX);
     leadership.retry.not_before =
         now + terms.config.retry_period + Duration::from_millis(below(&key, fifth.max(1)));

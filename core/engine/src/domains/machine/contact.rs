@@ -58,7 +58,7 @@ impl Step<'_> {
             Some(_) | None => fleet.min(self.world.fleet.audit_without_node(draft.config)),
         };
         let read_at = self.machine.progress.contact.read_at;
-        let key = [draft.seed.0, 4, u64::from(self.machine.id.0), read_at.0];
+        let key = [draft.seed.0, 4, u64::from(self.machine.id.0), read_at.millis()];
         let span = u64::try_from(interval.as_millis()).unwrap_or(u64::MAX);
         let later = Duration::from_millis(below(&key, span / 2 + 1));
         let mut regular = read_at + Duration::from_millis(span / 2) + later;

@@ -184,7 +184,9 @@ fn note_repair(world: &mut World, id: MachineId, ticket: HostTicket, facts: &Hos
             machine.installed(component) == Some(installs) && shows(facts, component, Some(installs))
         }),
         // Its own answer was lost.
-        _ => found_repaired(machine, facts),
+        HostTicket::Change(_, _, None) | HostTicket::Command(_) | HostTicket::Fetch(_) => {
+            found_repaired(machine, facts)
+        }
     };
     if let Some((component, installed)) = repaired {
         world.repairs.note(id, Part::Component(component), Some(installed.release), world.now);

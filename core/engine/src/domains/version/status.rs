@@ -124,7 +124,7 @@ impl Look<'_> {
         match &self.object.spec {
             Ok(_) => (Truth::True, VersionReason::Accepted, None),
             Err(faults) => {
-                let detail = VersionDetail::Faults(faults.as_slice().into());
+                let detail = VersionDetail::Faults(faults.clone());
                 (Truth::False, VersionReason::InvalidSpec, Some(detail))
             }
         }

@@ -76,7 +76,7 @@ impl<const SPAN: u64, const BUCKET: u64> Recent<SPAN, BUCKET> {
     }
 
     const fn start_of(at: Timestamp) -> Timestamp {
-        Timestamp(at.0 - at.0 % (BUCKET * 1000))
+        Timestamp::from_millis(at.millis() - at.millis() % (BUCKET * 1000))
     }
 }
 
@@ -84,7 +84,7 @@ impl<const SPAN: u64, const BUCKET: u64> Recent<SPAN, BUCKET> {
 mod tests {
     use super::*;
 
-    const NOON: Timestamp = Timestamp(12 * 3_600_000);
+    const NOON: Timestamp = Timestamp::from_millis(12 * 3_600_000);
     const HOUR: Duration = Duration::from_secs(3_600);
     const BUCKET: Duration = Duration::from_secs(600);
 

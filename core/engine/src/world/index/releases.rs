@@ -146,7 +146,7 @@ struct Own {
 }
 
 fn parameter<'m>(machine: &'m Machine, name: &str) -> Option<&'m String> {
-    machine.spec()?.parameters.get(name)
+    machine.spec()?.parameters.as_ref()?.get(name)
 }
 
 fn release(

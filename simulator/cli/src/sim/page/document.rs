@@ -114,7 +114,7 @@ impl<'a> Document<'a> {
             charters: rollouts::charters(history),
             words: rollouts::words(history),
             policies: rollouts::policies(history),
-            start: START.0,
+            start: START.millis(),
             budget: table(&history.budget, |Budget { occupied, limit, at_work, used }| {
                 [occupied, limit, at_work, used]
             }),

@@ -59,7 +59,9 @@ mod tests {
     #[test]
     fn a_host_that_is_tried_again_and_again_is_found() {
         let mut back_off = BackOff::default();
-        let mut lose = |host, process, seconds: u64| back_off.lost(host, process, Timestamp(seconds * 1000));
+        let mut lose = |host, process, seconds: u64| {
+            back_off.lost(host, process, Timestamp::from_millis(seconds * 1000))
+        };
         assert!((0..u64::from(ORDERS_MAX)).all(|at| lose(1, 0, 5 * at).is_none()));
         assert_eq!(lose(1, 1, 300), None, "another process");
         assert_eq!(lose(2, 0, 300), None, "another host");
@@ -72,10 +74,10 @@ mod tests {
         for forget in [BackOff::all_asked, |back_off: &mut BackOff| back_off.asked(1)] {
             let mut back_off = BackOff::default();
             for _ in 0..ORDERS_MAX {
-                assert_eq!(back_off.lost(1, 0, Timestamp(0)), None);
+                assert_eq!(back_off.lost(1, 0, Timestamp::from_millis(0)), None);
             }
             forget(&mut back_off);
-            assert_eq!(back_off.lost(1, 0, Timestamp(0)), None);
+            assert_eq!(back_off.lost(1, 0, Timestamp::from_millis(0)), None);
         }
     }
 }

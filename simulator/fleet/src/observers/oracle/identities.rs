@@ -130,7 +130,7 @@ mod tests {
     #[test]
     fn approvals_are_counted_by_node_and_hour_and_leader() {
         let mut known = Identities::default();
-        let at = |minutes: u64| Timestamp(minutes * 60_000);
+        let at = |minutes: u64| Timestamp::from_millis(minutes * 60_000);
         for count in 1..=APPROVALS_MAX {
             assert_eq!(known.count("m-1", 1, at(1)), count);
         }
@@ -144,7 +144,7 @@ mod tests {
     #[test]
     fn a_clock_that_leaps_begins_another_hour() {
         let mut known = Identities::default();
-        let at = |minutes: u64| Timestamp(minutes * 60_000);
+        let at = |minutes: u64| Timestamp::from_millis(minutes * 60_000);
         assert_eq!(known.most(at(1)), APPROVALS_MAX);
         known.clock_set(at(2));
         assert_eq!(known.most(at(62)), APPROVALS_MAX + APPROVALS_PER_LEAP);

@@ -92,7 +92,7 @@ impl Policies {
     /// A process has decided at a time of its own clock.
     pub(super) fn turned(&mut self, process: u32, clock: Timestamp, now: Timestamp) {
         if !self.specs.is_empty() {
-            let milliseconds = |at: Timestamp| i64::try_from(at.0).unwrap_or(i64::MAX);
+            let milliseconds = |at: Timestamp| i64::try_from(at.millis()).unwrap_or(i64::MAX);
             self.ahead.insert(process, milliseconds(clock) - milliseconds(now));
         }
     }
@@ -107,7 +107,7 @@ impl Policies {
     /// What the clock of any process may have shown at a time.
     fn shown(&self, at: Timestamp) -> impl Iterator<Item = Timestamp> {
         let ahead: BTreeSet<i64> = self.ahead.values().copied().chain([0]).collect();
-        ahead.into_iter().map(move |ahead| Timestamp(at.0.saturating_add_signed(ahead)))
+        ahead.into_iter().map(move |ahead| Timestamp::from_millis(at.millis().saturating_add_signed(ahead)))
     }
 
     /// A policy was written, or removed.

@@ -19,7 +19,7 @@ const ORDERS_MAX: u32 = 60;
 const MINUTE_MILLISECONDS: u64 = 60_000;
 
 fn minute_of(now: Timestamp) -> u32 {
-    u32::try_from(now.0 / MINUTE_MILLISECONDS).unwrap_or(u32::MAX)
+    u32::try_from(now.millis() / MINUTE_MILLISECONDS).unwrap_or(u32::MAX)
 }
 
 /// The most repairs of a release on one host within an hour, while another program undoes them and users change
@@ -184,7 +184,7 @@ impl Restraint {
 
     /// Prefetches the entry of a host.
     pub(super) fn warm(&self, host: u32) -> u64 {
-        self.hosts[host as usize].at.0
+        self.hosts[host as usize].at.millis()
     }
 
     /// Prefetches the orders of a process for a machine.
@@ -225,7 +225,7 @@ impl Restraint {
         let asked = of_host.at.max(self.all_asked);
         let Repaired { last } = self.repaired.entry((host, release, asked)).or_default();
         last.push_back((now, self.processes));
-        while last.front().is_some_and(|(ended, _)| now.0 >= ended.0 + HOUR_MILLISECONDS) {
+        while last.front().is_some_and(|(ended, _)| now.millis() >= ended.millis() + HOUR_MILLISECONDS) {
             last.pop_front();
         }
         let restarts = self.processes - last.front().map_or(self.processes, |(_, processes)| *processes);
@@ -306,7 +306,7 @@ mod tests {
     /// Whether so many orders of this target within a minute are too many, after so many operations have ended.
     fn is_loop(target: Target, orders: u32, ended: u32) -> bool {
         let mut restraint = Restraint::new(3);
-        let now = Timestamp(10 * MINUTE_MILLISECONDS);
+        let now = Timestamp::from_millis(10 * MINUTE_MILLISECONDS);
         (0..ended).for_each(|_| restraint.operation_ended(now));
         let order = action(target, Effect::Watch);
         (0..orders).filter_map(|_| restraint.ordered(7, &order, now)).count() > 0
@@ -325,7 +325,7 @@ mod tests {
     fn many_pods_may_be_asked_to_leave_and_their_node_is_not_cordoned_as_often() {
         let node = Target::Node(MachineId(0));
         let pod = PodName { namespace: "default".into(), name: "app".into(), uid: Uid(1) };
-        let (mut restraint, now) = (Restraint::new(1), Timestamp(0));
+        let (mut restraint, now) = (Restraint::new(1), Timestamp::from_millis(0));
         let eviction = action(node, Effect::Evict(Box::new(pod)));
         assert!((0..4 * PODS_MAX).all(|_| restraint.ordered(1, &eviction, now).is_none()));
         assert!(!is_loop(node, ORDERS_MAX, 0) && is_loop(node, ORDERS_MAX + 1, 0));
@@ -336,13 +336,13 @@ mod tests {
         let mut restraint = Restraint::new(3);
         let repair = |restraint: &mut Restraint, minute: u64| {
             restraint.repairs(1, Some(ReleaseNumber(4)));
-            restraint.repaired(1, Timestamp(minute * MINUTE_MILLISECONDS))
+            restraint.repaired(1, Timestamp::from_millis(minute * MINUTE_MILLISECONDS))
         };
         for at in 0..u64::from(REPAIRS_MAX) {
             assert_eq!(repair(&mut restraint, 6 * at), None);
         }
         let mut asked = restraint.clone();
-        asked.asked(1, Timestamp(56 * MINUTE_MILLISECONDS));
+        asked.asked(1, Timestamp::from_millis(56 * MINUTE_MILLISECONDS));
         assert_eq!(repair(&mut asked, 57), None);
         assert_eq!(repair(&mut restraint.clone(), 60), None, "an hour has passed");
         assert!(repair(&mut restraint, 57).is_some());
@@ -352,7 +352,7 @@ mod tests {
     fn each_minute_process_and_target_counts_by_itself() {
         let mut restraint = Restraint::new(3);
         for minute in 0..3 {
-            let now = Timestamp(minute * MINUTE_MILLISECONDS);
+            let now = Timestamp::from_millis(minute * MINUTE_MILLISECONDS);
             for _ in 0..ORDERS_MAX {
                 for process in 0..2 {
                     for target in [Target::Host(MachineId(0)), Target::Machine(MachineId(0)), Target::Lease] {
@@ -362,7 +362,7 @@ mod tests {
                 }
             }
         }
-        let now = Timestamp(2 * MINUTE_MILLISECONDS);
+        let now = Timestamp::from_millis(2 * MINUTE_MILLISECONDS);
         let order = action(Target::Lease, Effect::Watch);
         assert!(restraint.ordered(1, &order, now).is_some());
         restraint.process_ended(1);

@@ -126,8 +126,8 @@ impl Enumeration {
     /// The next fork: the world just before its point, in which one thing will go wrong.
     pub fn next_fork(&mut self) -> Option<Fork> {
         let ForkPoint { at, rule, strikes } = self.points.next()?;
-        let before = at.0.saturating_sub(1).max(START.0);
-        while self.world.step_until(seaworthy_kernel::Timestamp(before)) {}
+        let before = at.millis().saturating_sub(1).max(START.millis());
+        while self.world.step_until(seaworthy_kernel::Timestamp::from_millis(before)) {}
         let mut world = self.world.clone();
         for strike in &strikes {
             if let Strike::Timed(timed) = strike {

@@ -101,7 +101,7 @@ fn met(visit: &VisitNote, fault: &str, (name, drawn): (&str, Drawn)) -> Strike {
 fn old_leaders(visits: &[VisitNote], quiet: Timestamp) -> impl Iterator<Item = ForkPoint> {
     let writes = visits.iter().filter(|visit| visit.point.is_write());
     writes.filter(move |visit| visit.at + SUSPENDED < quiet).map(|visit| {
-        let at = Timestamp(visit.at.0 + 1);
+        let at = Timestamp::from_millis(visit.at.millis() + 1);
         let does = Injection::Pause { seat: None, until: visit.at + SUSPENDED };
         let at_length = Length(at.since(START));
         let pause = Strike::Timed(Timed { fault: "process_pause".into(), at: at_length, does, end: None });
@@ -156,7 +156,7 @@ fn hidden_transitions(record: &Record, quiet: Timestamp) -> Vec<ForkPoint> {
     hidden
         .into_iter()
         .map(|(at, kind, until)| {
-            let until = Timestamp(until.0 + 1);
+            let until = Timestamp::from_millis(until.millis() + 1);
             let end = End { at: Length(until.since(START)), does: Injection::Relist(kind) };
             let strike = Strike::Timed(Timed {
                 fault: "unobserved".into(),

@@ -40,7 +40,9 @@ impl StatusForm {
             Conditions::Three(conditions) => &conditions[..],
             Conditions::Any(conditions) => conditions,
         };
-        conditions.iter().fold(self.observed_generation as u64, |sum, condition| sum ^ condition.since.0)
+        conditions
+            .iter()
+            .fold(self.observed_generation as u64, |sum, condition| sum ^ condition.since.millis())
     }
 
     /// The form of `status`; `None` when something in it has no place in one.

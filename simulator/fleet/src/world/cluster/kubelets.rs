@@ -117,7 +117,7 @@ impl World {
     /// The kubelet of a host that is up is started, or started anew.
     pub(in crate::world) fn kubelet_started(&mut self, number: u32) {
         let now = self.queue.now();
-        let startup = self.draws.within(word("kubelet"), u64::from(number), now.0, RESTART);
+        let startup = self.draws.within(word("kubelet"), u64::from(number), now.millis(), RESTART);
         self.start_kubelet(number, now + startup);
     }
 

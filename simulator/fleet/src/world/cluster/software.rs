@@ -69,7 +69,7 @@ impl World {
         let is_starved = fitness == Fitness::Starved;
         if self.kubelets[number as usize].starve(is_starved) {
             let span = if is_starved { BEARS } else { NOTICES };
-            let delay = self.draws.within(word("runtime"), u64::from(number), self.now().0, span);
+            let delay = self.draws.within(word("runtime"), u64::from(number), self.now().millis(), span);
             self.condition_changes(number, was_unfit, delay);
         }
     }

@@ -94,7 +94,7 @@ impl World {
 
     /// The kubelet of a host has one cause more, or one less, to report that its Node is not ready.
     pub(in crate::world) fn sicken(&mut self, number: u32, is_sick: bool) {
-        let delay = self.draws.within(word("sick"), u64::from(number), self.now().0, NOTICES);
+        let delay = self.draws.within(word("sick"), u64::from(number), self.now().millis(), NOTICES);
         let Some(kubelet) = self.kubelets.get_mut(number as usize) else { return };
         let was_unfit = kubelet.is_unfit();
         kubelet.sicken(is_sick);

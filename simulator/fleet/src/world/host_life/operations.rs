@@ -56,7 +56,7 @@ impl World {
         let now = self.queue.now();
         // Waiting for a confirmation takes no longer on a slow host.
         let length = if step == Step::Confirm { length } else { self.slowed_step(number, run, length) };
-        self.trace.record(&[word("step"), u64::from(number), u64::from(run), step.number(), now.0]);
+        self.trace.record(&[word("step"), u64::from(number), u64::from(run), step.number(), now.millis()]);
         if self.interests.machines {
             self.happened(&Happening::StepBegan(number));
         }
@@ -145,7 +145,7 @@ impl World {
         };
         let (epoch, latest) = (host.epoch(), host.latest());
         let kind = failed.map_or(0, |cause| 1 + cause as u64);
-        self.trace.record(&[word("fetched"), u64::from(number), kind, self.queue.now().0]);
+        self.trace.record(&[word("fetched"), u64::from(number), kind, self.queue.now().millis()]);
         self.happened(&Happening::Heard(number, epoch));
         let Some(Letter::Session { sender }) = self.mail.take(session) else { return };
         let delay = self.way_back(sender);
@@ -164,7 +164,7 @@ impl World {
         self.kills.remove(&number);
         self.late_harm_follows(number, work, ended);
         let (kind, sequence) = (ended_number(ended), work.id.sequence);
-        self.trace.record(&[word("ended"), u64::from(number), sequence, kind, now.0]);
+        self.trace.record(&[word("ended"), u64::from(number), sequence, kind, now.millis()]);
         self.last_operation = now;
         self.happened(&Happening::Ended(number, work, ended));
         self.stand_in_registers(number, work, ended);

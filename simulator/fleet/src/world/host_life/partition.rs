@@ -13,7 +13,7 @@ impl World {
         if !self.hosts[number as usize].bar() || !was_reachable {
             return;
         }
-        self.trace.record(&[word("cut ssh"), u64::from(number), self.now().0]);
+        self.trace.record(&[word("cut ssh"), u64::from(number), self.now().millis()]);
         self.happened(&Happening::Network(number, false));
         self.note_occasion(Occasion::SshLost);
         if self.hosts[number as usize].running().is_some() {
@@ -26,7 +26,7 @@ impl World {
     /// Operators can connect to a host again.
     pub(in crate::world) fn mend_ssh(&mut self, number: u32) {
         if self.hosts[number as usize].unbar() && self.hosts[number as usize].is_reachable() {
-            self.trace.record(&[word("mend ssh"), u64::from(number), self.now().0]);
+            self.trace.record(&[word("mend ssh"), u64::from(number), self.now().millis()]);
             self.happened(&Happening::Network(number, true));
         }
     }

@@ -22,7 +22,7 @@ impl World {
             return;
         }
         let now = self.queue.now();
-        self.trace.record(&[word("power off"), u64::from(number), now.0]);
+        self.trace.record(&[word("power off"), u64::from(number), now.millis()]);
         self.happened(&Happening::PowerLost(number));
         self.session_lost(sessions);
         if self.hosts[number as usize].running().is_some() {
@@ -38,7 +38,7 @@ impl World {
             return;
         }
         let now = self.queue.now();
-        self.trace.record(&[word("shut down"), u64::from(number), now.0]);
+        self.trace.record(&[word("shut down"), u64::from(number), now.millis()]);
         self.happened(&Happening::ShutDown(number));
         self.session_lost(sessions);
         self.host_lost(number);
@@ -56,7 +56,7 @@ impl World {
             return false;
         }
         let now = self.queue.now();
-        self.trace.record(&[word("power on"), u64::from(number), now.0]);
+        self.trace.record(&[word("power on"), u64::from(number), now.millis()]);
         self.happened(&Happening::Started(number));
         let boots = self.hosts[number as usize].boot().0;
         let boot = self.draws.within(word("boot"), u64::from(number), boots as u64, BOOT);
@@ -82,7 +82,7 @@ impl World {
         if !self.hosts[number as usize].cut() {
             return;
         }
-        self.trace.record(&[word("cut"), u64::from(number), self.queue.now().0]);
+        self.trace.record(&[word("cut"), u64::from(number), self.queue.now().millis()]);
         self.happened(&Happening::Network(number, false));
         self.session_lost(sessions);
         if self.hosts[number as usize].running().is_some() {
@@ -93,14 +93,14 @@ impl World {
 
     pub(in crate::world) fn mend(&mut self, number: u32) {
         if self.hosts[number as usize].mend() {
-            self.trace.record(&[word("mend"), u64::from(number), self.queue.now().0]);
+            self.trace.record(&[word("mend"), u64::from(number), self.queue.now().millis()]);
             self.happened(&Happening::Network(number, true));
             self.host_connected(number);
         }
     }
 
     pub(in crate::world) fn spoil(&mut self, number: u32, drift: Drift) {
-        let choice = self.draws.bits(word("spoil"), u64::from(number), self.queue.now().0);
+        let choice = self.draws.bits(word("spoil"), u64::from(number), self.queue.now().millis());
         let host = &mut self.hosts[number as usize];
         if host.is_on() && host.spoil(choice, drift) {
             self.trace.record(&[word("spoil"), u64::from(number), u64::from(drift.0)]);

@@ -17,7 +17,7 @@ impl World {
         if !self.hosts[number as usize].kill_program() {
             return;
         }
-        self.trace.record(&[word("kill"), u64::from(number), self.now().0]);
+        self.trace.record(&[word("kill"), u64::from(number), self.now().millis()]);
         self.note_occasion(Occasion::ProgramKilled);
         for sender in self.drop_sessions(number) {
             let delay = self.way_back(sender);

@@ -66,21 +66,22 @@ impl Kubelet {
 
     /// Whether it tries to renew at this very moment.
     pub(in crate::world) const fn tries_at(&self, now: Timestamp) -> bool {
-        now.0 >= self.since.0 && (now.0 - self.since.0).is_multiple_of(PERIOD_MILLIS)
+        now.millis() >= self.since.millis()
+            && (now.millis() - self.since.millis()).is_multiple_of(PERIOD_MILLIS)
     }
 
     /// Its first try at `from` or later, if it runs.
     pub(in crate::world) fn try_from(&self, from: Timestamp) -> Option<Timestamp> {
-        let waited = from.0.saturating_sub(self.since.0);
-        let tries = self.since.0.saturating_add(waited.div_ceil(PERIOD_MILLIS) * PERIOD_MILLIS);
-        (self.since != NEVER).then_some(Timestamp(tries))
+        let waited = from.millis().saturating_sub(self.since.millis());
+        let tries = self.since.millis().saturating_add(waited.div_ceil(PERIOD_MILLIS) * PERIOD_MILLIS);
+        (self.since != NEVER).then_some(Timestamp::from_millis(tries))
     }
 
     /// Its last try at `until` or before, if there was one since its host became reachable. A try in the very instant
     /// of the reconnection is too early.
     pub(in crate::world) fn try_until(&self, until: Timestamp) -> Option<Timestamp> {
-        let waited = until.0.checked_sub(self.since.0)?;
-        let tried = Timestamp(until.0 - waited % PERIOD_MILLIS);
+        let waited = until.millis().checked_sub(self.since.millis())?;
+        let tried = Timestamp::from_millis(until.millis() - waited % PERIOD_MILLIS);
         (tried > self.reached).then_some(tried)
     }
 
@@ -202,30 +203,31 @@ impl Kubelet {
 mod tests {
     use super::*;
 
-    const KUBELET: Kubelet = Kubelet::running(Timestamp(3_000));
+    const KUBELET: Kubelet = Kubelet::running(Timestamp::from_millis(3_000));
 
     #[test]
     fn a_kubelet_tries_every_ten_seconds() {
-        let tries: Vec<u64> = (0..40_000).filter(|at| KUBELET.tries_at(Timestamp(*at))).collect();
+        let tries: Vec<u64> =
+            (0..40_000).filter(|at| KUBELET.tries_at(Timestamp::from_millis(*at))).collect();
         assert_eq!(tries, [3_000, 13_000, 23_000, 33_000]);
         for (from, first) in [(0, 3_000), (3_000, 3_000), (3_001, 13_000), (13_000, 13_000)] {
-            assert_eq!(KUBELET.try_from(Timestamp(from)), Some(Timestamp(first)));
+            assert_eq!(KUBELET.try_from(Timestamp::from_millis(from)), Some(Timestamp::from_millis(first)));
         }
         for (until, last) in
             [(2_999, None), (3_000, Some(3_000)), (12_999, Some(3_000)), (13_000, Some(13_000))]
         {
-            assert_eq!(KUBELET.try_until(Timestamp(until)), last.map(Timestamp));
+            assert_eq!(KUBELET.try_until(Timestamp::from_millis(until)), last.map(Timestamp::from_millis));
         }
     }
 
     #[test]
     fn what_is_tried_without_a_network_or_a_kubelet_does_not_count() {
-        let back = Kubelet { reached: Timestamp(13_000), ..KUBELET };
-        assert_eq!(back.try_until(Timestamp(22_999)), None);
-        assert_eq!(back.try_until(Timestamp(23_000)), Some(Timestamp(23_000)));
+        let back = Kubelet { reached: Timestamp::from_millis(13_000), ..KUBELET };
+        assert_eq!(back.try_until(Timestamp::from_millis(22_999)), None);
+        assert_eq!(back.try_until(Timestamp::from_millis(23_000)), Some(Timestamp::from_millis(23_000)));
         let (cut, off) = (Kubelet { reached: NEVER, ..KUBELET }, Kubelet { since: NEVER, ..KUBELET });
-        assert_eq!([cut, off].map(|kubelet| kubelet.try_until(Timestamp(50_000))), [None; 2]);
-        assert!(!off.tries_at(Timestamp(50_000)));
-        assert_eq!(off.try_from(Timestamp(50_000)), None);
+        assert_eq!([cut, off].map(|kubelet| kubelet.try_until(Timestamp::from_millis(50_000))), [None; 2]);
+        assert!(!off.tries_at(Timestamp::from_millis(50_000)));
+        assert_eq!(off.try_from(Timestamp::from_millis(50_000)), None);
     }
 }

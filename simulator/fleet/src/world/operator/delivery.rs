@@ -19,7 +19,7 @@ impl World {
     /// A process lists a kind, and watches it from then on.
     pub(in crate::world) fn want_list(&mut self, process: &mut Process, kind: Kind) {
         process.watch(kind).cursor = None;
-        let occurrence = self.queue.now().0;
+        let occurrence = self.queue.now().millis();
         let owner = u64::from(process.number);
         // There are as few sets and certificate requests as there are defaults, so their lists take no longer.
         let is_few =

@@ -27,7 +27,7 @@ impl World {
         let process = Process::new((number, seat, build), self.seed, self.clock_of(seat));
         let mut process = Box::new(process.followed(self.interests.machines));
         self.happened(&Happening::ProcessStarted(seat));
-        self.trace.record(&[word("start"), u64::from(number), self.queue.now().0]);
+        self.trace.record(&[word("start"), u64::from(number), self.queue.now().millis()]);
         self.processes.push(None);
         self.live.push(number);
         self.want_list(&mut process, Kind::Lease);
@@ -38,7 +38,7 @@ impl World {
     pub(in crate::world) fn end_process(&mut self, process: &Process, restarts: bool) {
         self.live.retain(|live| *live != process.number);
         self.happened(&Happening::ProcessEnded(process.number, process.end()));
-        self.trace.record(&[word("end"), u64::from(process.number), self.queue.now().0]);
+        self.trace.record(&[word("end"), u64::from(process.number), self.queue.now().millis()]);
         if restarts {
             let delay = self.draws.within(word("restart"), u64::from(process.number), 0, RESTART);
             self.queue.after(delay, Priority::NORMAL, Event::Start { seat: process.seat });
@@ -113,7 +113,7 @@ impl World {
         let mut acts = turn.actions.iter().filter(|action| !is_renewal(action));
         if let Some(first) = acts.next() {
             let actions = 1 + acts.count() as u64;
-            self.trace.record(&[word("turn"), u64::from(process.number), now.0, actions, first.id.0]);
+            self.trace.record(&[word("turn"), u64::from(process.number), now.millis(), actions, first.id.0]);
         }
         if turn.report.blocked.iter().any(|b| matches!(b.blocker, Blocker::RenewalOverdue { .. })) {
             self.note_occasion(Occasion::RenewalOverdue);

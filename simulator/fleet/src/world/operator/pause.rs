@@ -85,7 +85,7 @@ impl World {
         };
         let Some(&until) = self.paused.get(&process) else { return false };
         self.queue.discount();
-        let delay = self.draws.within(word("catch up"), u64::from(process), now.0, CATCH_UP);
+        let delay = self.draws.within(word("catch up"), u64::from(process), now.millis(), CATCH_UP);
         let at = if brings { until + delay } else { until };
         self.queue.at(at, priority, event.clone());
         true

@@ -23,7 +23,7 @@ impl World {
     }
 
     fn ask_versions_after(&mut self, process: u32, pause: Duration) {
-        let occurrence = self.queue.now().0;
+        let occurrence = self.queue.now().millis();
         let round = self.draws.within(word("ask versions"), u64::from(process), occurrence, ROUND);
         self.queue.after(pause + round, Priority::NORMAL, Event::Versions { process });
     }

@@ -36,13 +36,17 @@ impl Clock {
 
     /// The time that the clock shows at a time of the world.
     pub(in crate::world) fn read(&self, now: Timestamp) -> Timestamp {
-        Timestamp(self.shows.0.saturating_add(scale(now.0.saturating_sub(self.set.0), self.rate, WHOLE)))
+        Timestamp::from_millis(self.shows.millis().saturating_add(scale(
+            now.millis().saturating_sub(self.set.millis()),
+            self.rate,
+            WHOLE,
+        )))
     }
 
     /// The time of the world at which the clock will show `at`.
     pub(in crate::world) fn when(&self, at: Timestamp) -> Timestamp {
-        let whole = scale(at.0.saturating_sub(self.shows.0), WHOLE, self.rate);
-        let met = Timestamp(self.set.0.saturating_add(whole));
+        let whole = scale(at.millis().saturating_sub(self.shows.millis()), WHOLE, self.rate);
+        let met = Timestamp::from_millis(self.set.millis().saturating_add(whole));
         if self.read(met) < at { met + Duration::from_millis(1) } else { met }
     }
 }
@@ -67,12 +71,15 @@ mod tests {
             Skew { behind: Duration::from_secs(60), slow: 123_457, ..Skew::default() },
         ];
         for skew in skews {
-            let clock = Clock::new(Timestamp(1_000_000), skew);
+            let clock = Clock::new(Timestamp::from_millis(1_000_000), skew);
             for at in (0..100_000).step_by(37) {
-                let at = Timestamp(clock.shows.0 + at);
+                let at = Timestamp::from_millis(clock.shows.millis() + at);
                 let when = clock.when(at);
                 assert!(clock.read(when) >= at);
-                assert!(when.0 == 1_000_000 || clock.read(Timestamp(when.0 - 1)) < at, "{skew:?} {at:?}");
+                assert!(
+                    when.millis() == 1_000_000 || clock.read(Timestamp::from_millis(when.millis() - 1)) < at,
+                    "{skew:?} {at:?}"
+                );
             }
         }
     }
@@ -80,8 +87,8 @@ mod tests {
     #[test]
     fn it_does_not_go_back() {
         let ahead = Skew { ahead: Duration::from_secs(60), ..Skew::default() };
-        let mut clock = Clock::new(Timestamp(0), ahead);
-        clock.set(Timestamp(1_000), Skew::default());
-        assert_eq!(clock.read(Timestamp(1_000)), Timestamp(61_000));
+        let mut clock = Clock::new(Timestamp::from_millis(0), ahead);
+        clock.set(Timestamp::from_millis(1_000), Skew::default());
+        assert_eq!(clock.read(Timestamp::from_millis(1_000)), Timestamp::from_millis(61_000));
     }
 }

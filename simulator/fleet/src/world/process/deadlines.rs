@@ -96,19 +96,19 @@ mod tests {
     fn who_has_ended_is_not_overdue() {
         let mut deadlines = Deadlines::default();
         for (number, deadline) in [(3, 50), (4, 20), (7, 20), (8, 10), (9, 90)] {
-            deadlines.insert(ActionId(number), Timestamp(deadline));
+            deadlines.insert(ActionId(number), Timestamp::from_millis(deadline));
         }
-        assert_eq!(deadlines.next(), Some(Timestamp(10)));
+        assert_eq!(deadlines.next(), Some(Timestamp::from_millis(10)));
         assert!(deadlines.remove(ActionId(8)));
         for unknown in [0, 5, 8, 10] {
             assert!(!deadlines.remove(ActionId(unknown)));
         }
-        assert_eq!(deadlines.next(), Some(Timestamp(20)));
-        assert_eq!(deadlines.overdue(Timestamp(50)), [4, 7, 3].map(ActionId));
+        assert_eq!(deadlines.next(), Some(Timestamp::from_millis(20)));
+        assert_eq!(deadlines.overdue(Timestamp::from_millis(50)), [4, 7, 3].map(ActionId));
         for number in [3, 4, 7] {
             assert!(deadlines.remove(ActionId(number)));
         }
-        assert_eq!((deadlines.under_way.len(), deadlines.next()), (1, Some(Timestamp(90))));
+        assert_eq!((deadlines.under_way.len(), deadlines.next()), (1, Some(Timestamp::from_millis(90))));
         assert!(deadlines.remove(ActionId(9)));
         assert_eq!((deadlines.under_way.len(), deadlines.next()), (0, None));
     }

@@ -70,7 +70,7 @@ impl World {
 
     pub(in crate::world) fn fill(&mut self, host: u32) {
         if self.disturbance.fill(host) {
-            let delay = self.draws.within(word("full"), u64::from(host), self.now().0, EVICTION_LOOK);
+            let delay = self.draws.within(word("full"), u64::from(host), self.now().millis(), EVICTION_LOOK);
             self.pressure_changes(host, true, delay);
         }
     }

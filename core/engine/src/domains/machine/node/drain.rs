@@ -223,7 +223,7 @@ impl Step<'_> {
             machine: self.object.meta.uid,
             generation: self.object.meta.generation,
             epoch: self.world.epoch(),
-            order: draft.now.0,
+            order: draft.now.millis(),
             since: own.map_or(draft.now.whole_seconds(), |mark| mark.since),
             found_unschedulable: found,
             reason: reason.into(),

@@ -117,7 +117,7 @@ fn plan(world: &World, wanted: Option<&NodeAttributes>, node: &NodeState) -> Pla
             has_annotations: node.has_annotations,
             has_taints: node.has_taints,
             record: carried.record.as_ref().map(|(_, text)| text.clone()),
-            order: world.now().0,
+            order: world.now().millis(),
             ..AttributesChange::default()
         },
         conflict: None,

@@ -13,7 +13,7 @@ use seaworthy_model::lease::Epoch;
 use super::*;
 use crate::world::host::{ComponentNumber, Install, ReleaseNumber, VersionNumber, Work};
 
-const KNOWN: Timestamp = Timestamp(1_000);
+const KNOWN: Timestamp = Timestamp::from_millis(1_000);
 const FAILED: Ended = Ended::Failed(CauseKind::ProbeFailed);
 
 /// The judge of `maxFailures`, the generation of the fleet's defaults, and an API server without Machines, so without
@@ -161,7 +161,7 @@ fn a_new_wish_for_what_was_given_up_allows_another_try() {
 fn a_machine_that_is_to_be_deleted_does_not_count_and_the_others_do() {
     let mut fleet = Fleet::wishing("9.9.9");
     for host in 0..4 {
-        fleet.machine(host, 1, false, Timestamp(0));
+        fleet.machine(host, 1, false, Timestamp::from_millis(0));
     }
     fleet.begin(0..4);
     fleet.machine(0, 2, true, KNOWN);
@@ -172,8 +172,8 @@ fn a_machine_that_is_to_be_deleted_does_not_count_and_the_others_do() {
 #[test]
 fn what_was_known_when_the_work_was_ordered_excuses_nothing() {
     let mut fleet = Fleet::wishing("9.9.9");
-    fleet.machine(0, 1, false, Timestamp(0));
-    fleet.machine(0, 2, false, Timestamp(KNOWN.0 - 1));
+    fleet.machine(0, 1, false, Timestamp::from_millis(0));
+    fleet.machine(0, 2, false, Timestamp::from_millis(KNOWN.millis() - 1));
     fleet.begin(0..3);
     assert!(!fleet.end(0..2, FAILED));
     assert!(fleet.end(2..3, FAILED));
@@ -183,7 +183,7 @@ fn what_was_known_when_the_work_was_ordered_excuses_nothing() {
 fn percentages_are_of_the_machines_and_not_of_the_hosts() {
     let mut fleet = Fleet::wishing("1.0.0");
     for host in 0..8 {
-        fleet.machine(host, 1, false, Timestamp(0));
+        fleet.machine(host, 1, false, Timestamp::from_millis(0));
     }
     fleet.limit("\"50%\"", "9.9.9", "1h");
     fleet.begin(0..8);

@@ -81,7 +81,7 @@ impl ApiServer {
 
     fn changed_after(&self, kind: Kind, revision: u64) -> Result<usize, Box<Answer>> {
         let collection = self.collection(kind);
-        let last = Timestamp(0);
+        let last = Timestamp::from_millis(0);
         let changes = collection.since(collection.after(revision), last).map_err(|_| answer::expired())?;
         Ok(changes.count())
     }

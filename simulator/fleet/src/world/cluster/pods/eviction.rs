@@ -66,7 +66,7 @@ impl World {
         };
         if deletion.has_begun {
             self.note_occasion(Occasion::PodDeletedByOperator);
-            self.trace.record(&[word("delete pod for operator"), u64::from(number), now.0]);
+            self.trace.record(&[word("delete pod for operator"), u64::from(number), now.millis()]);
             self.deletion_followed(number, &deletion);
         }
         Outcome::Done(Receipt::Nothing)
@@ -95,7 +95,7 @@ impl World {
             if known.is_some_and(|known| core::mem::replace(&mut known.is_moved, true)) {
                 self.note_occasion(Occasion::PodEvictedAgain);
             }
-            self.trace.record(&[word("evict"), u64::from(number), now.0]);
+            self.trace.record(&[word("evict"), u64::from(number), now.millis()]);
             self.deletion_followed(number, &deletion);
             if let (Some(app), Some(was)) = (app, was) {
                 let has_run = was.phase == Phase::Running;
@@ -128,7 +128,7 @@ impl World {
     fn delete_pod_by_hand(&mut self, number: u32) {
         let now = self.queue.now();
         if let Ok(deletion) = self.api_servers.home_mut().delete_pod(number, DeleteOptions::default(), now) {
-            self.trace.record(&[word("delete pod"), u64::from(number), now.0]);
+            self.trace.record(&[word("delete pod"), u64::from(number), now.millis()]);
             self.deletion_followed(number, &deletion);
         }
     }

@@ -252,7 +252,7 @@ impl World {
         if let Some(known) = self.pods.as_mut().and_then(|pods| pods.known_mut(number)) {
             known.bound = now;
         }
-        self.trace.record(&[word("place"), u64::from(number), u64::from(host), now.0]);
+        self.trace.record(&[word("place"), u64::from(number), u64::from(host), now.millis()]);
         self.start_containers(number);
     }
 
@@ -285,7 +285,8 @@ impl World {
     /// A Node that takes the pod and has room, the first from a place that is drawn.
     fn place_for(&self, number: u32) -> Option<u32> {
         let machines = self.scenario.fleet.machines;
-        let drawn = self.draws.below(word("place"), u64::from(number), self.queue.now().0, machines.into());
+        let drawn =
+            self.draws.below(word("place"), u64::from(number), self.queue.now().millis(), machines.into());
         let first = u32::try_from(drawn).unwrap_or_default();
         let known = self.pods.as_ref().and_then(|pods| pods.known(number));
         let ignores_cordon = known.is_some_and(|known| known.ignores_cordon);
