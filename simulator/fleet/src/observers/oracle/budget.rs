@@ -6,12 +6,12 @@
 //! host that was lost in the middle of an operation does not count any more once it cannot be at work.
 //!
 //! A machine counts as unavailable if it is not being deleted, if a rollout under way had changed it, and if its host was
-//! lost after the operator could know of that and after the start of the latest active rollout, and so long ago that the operator could know when
-//! it gave the order: the grace of the Node's lease, the lag of watches, and the way of the order. As many of them are
-//! excused as the share of the other machines that are lost. Without a rollout only hosts at work count. When users lower the
-//! limit, the lower limit applies after the same time. A rollout that is being reverted has changed none in this sense: its
-//! rollback is the remedy. A host that resumes an operation by itself after a loss of power
-//! counts as unavailable until its kubelet is ready, and not as at work: no order started that operation.
+//! lost after the operator could know of that change and after the start of the latest active rollout, and so long ago that
+//! the operator could know of the loss when it gave the order: the grace of the Node's lease, the lag of watches, and the way
+//! of the order. As many of them are excused as the share of the other machines that are lost. Without a rollout only hosts
+//! at work count. When users lower the limit, the lower limit applies after the same time. A rollout that is being reverted
+//! has changed none in this sense: its rollback is the remedy. A host that resumes an operation by itself after a loss of
+//! power counts as unavailable until its kubelet is ready, and not as at work: no order started that operation.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::time::Duration;
