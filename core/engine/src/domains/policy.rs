@@ -115,7 +115,7 @@ fn told(policy: &Policy, object: &PolicyObject, now: Timestamp, world: &World) -
     let ready = match &object.spec {
         Ok(_) => (Truth::True, PolicyReason::InForce, None),
         Err(faults) => {
-            let faults = PolicyDetail::Faults(faults.clone().into());
+            let faults = PolicyDetail::Faults((&faults[..]).into());
             (Truth::False, PolicyReason::InvalidSpec, Some(faults))
         }
     };

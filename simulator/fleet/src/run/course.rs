@@ -210,7 +210,7 @@ fn drive(world: &mut World, progress: &mut impl FnMut(&Progress)) -> Vec<String>
         look_always(world);
         missing = judge(world);
         let doubts = if missing.is_empty() { doubts(world) } else { Vec::new() };
-        if missing.is_empty() && doubts.is_empty() && !is_at_work(world) {
+        if missing.is_empty() && doubts.is_empty() && !is_work_under_way(world) {
             count_again(world);
             let now = world.now();
             Observers::change(world, |observers| observers.oracle.account(now));
@@ -233,7 +233,7 @@ fn drive(world: &mut World, progress: &mut impl FnMut(&Progress)) -> Vec<String>
 
 /// Whether an operation goes on that may still change the outcome. One that was cut short goes on when its host, or the next
 /// order, starts the host program.
-fn is_at_work(world: &World) -> bool {
+fn is_work_under_way(world: &World) -> bool {
     let goes_on = |host: &Host| host.running().is_some_and(|running| !running.is_orphaned);
     world.hosts.iter().any(|host| host.is_reachable() && goes_on(host))
 }

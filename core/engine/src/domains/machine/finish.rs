@@ -183,7 +183,7 @@ fn note_repair(world: &mut World, id: MachineId, ticket: HostTicket, facts: &Hos
         HostTicket::Change(_, component, Some(installs)) => Some((component, installs)).filter(|_| {
             machine.installed(component) == Some(installs) && shows(facts, component, Some(installs))
         }),
-        // Its own answer was lost.
+        // The answer to an order that repaired something may have been lost.
         HostTicket::Change(_, _, None) | HostTicket::Command(_) | HostTicket::Fetch(_) => {
             found_repaired(machine, facts)
         }
