@@ -110,6 +110,12 @@ impl Leadership {
         self.lease.as_ref().map(|lease| &lease.record)
     }
 
+    /// The `resourceVersion` of the Lease, if it exists.
+    #[must_use]
+    pub fn version(&self) -> Option<u64> {
+        self.lease.as_ref().map(|lease| lease.meta.resource_version)
+    }
+
     /// Whether the Lease names us.
     #[must_use]
     pub fn is_holder(&self) -> bool {
@@ -158,8 +164,7 @@ impl Leadership {
     pub(crate) fn wrote(&mut self, resource_version: u64) -> bool {
         let Some(record) = self.ordered.take() else { return false };
         self.confirmed = self.confirmed.max(record.renewed);
-        let known = self.lease.as_ref().map(|lease| lease.meta.resource_version);
-        if known >= Some(resource_version) {
+        if self.version() >= Some(resource_version) {
             return false;
         }
         self.written = Some(resource_version);

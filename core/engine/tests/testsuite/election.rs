@@ -243,6 +243,35 @@ fn a_renewal_that_fails_is_tried_again_soon() {
 }
 
 #[test]
+fn a_renewal_that_meets_a_late_one_of_ours_is_tried_again_at_once() {
+    for is_shown_first in [true, false] {
+        let mut fixture = leading(1);
+        fixture.now = fixture.now + 5 * SECOND;
+        let late = fixture.turn().actions[0].clone();
+        fixture.pending.clear();
+        fixture.engine.observe(Event::Finished { action: late.id, outcome: Outcome::Unknown });
+        fixture.now = fixture.now + 60 * SECOND;
+        let refused = fixture.turn().actions[0].clone();
+        assert!(matches!(fixture.outcome(&late), Outcome::Done(_)), "the API server thaws");
+        let outcome = fixture.outcome(&refused);
+        assert_eq!(outcome, Outcome::Stale);
+        fixture.pending.clear();
+        if is_shown_first {
+            fixture.deliver();
+        }
+        fixture.engine.observe(Event::Finished { action: refused.id, outcome });
+        if !is_shown_first {
+            let turn = fixture.turn();
+            assert_eq!(turn.actions, [], "it may be another process that has written the Lease");
+            fixture.deliver();
+        }
+        assert_eq!(picture(&fixture.turn()), "lease: renew as \"operator-2\", epoch 1");
+        fixture.execute();
+        assert_eq!(fixture.engine.world().leadership.confirmed, Some(fixture.now));
+    }
+}
+
+#[test]
 fn of_two_that_miss_the_lease_one_reports() {
     let mut fixture = leading(1);
     fixture.store.delete_lease();

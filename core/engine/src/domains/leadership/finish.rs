@@ -68,6 +68,10 @@ pub(crate) fn finish(
             leadership.written = None;
             return observe::take_in(world, Some(behind));
         }
+        // The write in between was an earlier renewal of ours, and the watch has shown it: no other process has written.
+        if leadership.is_holder() && leadership.version() > in_flight.resource_version {
+            leadership.retry.look_again();
+        }
     }
     None
 }

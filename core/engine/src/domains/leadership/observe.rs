@@ -48,7 +48,12 @@ pub(super) fn take_in(world: &mut World, lease: Option<Box<LeaseObject>>) -> Opt
     let goes_on =
         leadership.epoch.is_none() && lease.as_ref().is_some_and(|lease| lease.record.epoch > Epoch::VACANT);
     leadership.lost &= !goes_on;
+    let before = leadership.version();
     leadership.replace_lease(lease);
+    if is_ours && leadership.version() > before {
+        // The store answers, and the next renewal is fenced with this version.
+        leadership.retry.look_again();
+    }
     if let Some(epoch) = confirmed {
         return Some(Reset::Epoch(epoch));
     }
