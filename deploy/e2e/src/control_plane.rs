@@ -98,6 +98,12 @@ impl ControlPlane {
         self.authority.certificate()
     }
 
+    /// The certificate of the API server and its key, in PEM. They are also good for another server at 127.0.0.1.
+    #[must_use]
+    pub fn server_certificate(&self) -> (&Path, &Path) {
+        (&self.server.certificate, &self.server.key)
+    }
+
     /// Writes a kubeconfig file for a user who may do what RBAC allows this user or one of these groups.
     ///
     /// # Errors

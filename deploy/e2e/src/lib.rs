@@ -24,6 +24,7 @@
 //!
 //! `tests/testsuite/harness.rs` shows what can be done in a world.
 
+pub mod admission;
 mod artefacts;
 pub mod bench;
 mod cache;

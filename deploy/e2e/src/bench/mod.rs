@@ -4,8 +4,10 @@
 mod requests;
 pub mod seed;
 mod table;
+mod throttle;
 mod usage;
 
+use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
@@ -23,6 +25,8 @@ use crate::world::World;
 
 pub use self::requests::Requests;
 pub use self::table::{Row, table};
+use self::throttle::Throttle;
+pub use self::throttle::Throttled;
 pub use self::usage::Usage;
 
 /// How long a whole rollout may take.
@@ -66,6 +70,8 @@ pub struct Cost {
     pub machines: u32,
     /// Its length.
     pub took: Duration,
+    /// From its beginning until every host had the version that was wanted; its length if none was.
+    pub hosts_took: Duration,
     /// Processor time of the operator.
     pub cpu: Duration,
     /// The operator at its end.
@@ -166,9 +172,7 @@ impl<'w> Bench<'w> {
         let before = self.moment()?;
         self.publish(version)?;
         self.fleet.apply(default)?;
-        self.await_hosts(version, self.machines)?;
-        self.await_completion()?;
-        self.cost_since(&before)
+        self.await_end(version, &before)
     }
 
     /// The same, with the operator killed once so many hosts have the version, and another one that goes on. The cost is
@@ -188,9 +192,7 @@ impl<'w> Bench<'w> {
     fn start_into(&mut self, version: &str) -> Result<(Start, Cost)> {
         let before = self.moment_of(Usage::default())?;
         let start = self.start_operator()?;
-        self.await_hosts(version, self.machines)?;
-        self.await_completion()?;
-        Ok((start, self.cost_since(&before)?))
+        Ok((start, self.await_end(version, &before)?))
     }
 
     /// Makes a version the default, and freezes the API server for this long once so many hosts have it. Returns how long
@@ -212,6 +214,30 @@ impl<'w> Bench<'w> {
         self.await_hosts(version, self.machines)?;
         self.await_completion()?;
         Ok(after)
+    }
+
+    /// Makes a version the default, and throttles the API server for this long once so many hosts have it: it takes the
+    /// status of a hundredth of the fleet per second, which is less than a rollout onto hosts that need no time asks for.
+    ///
+    /// # Errors
+    /// It does not end in time.
+    pub fn throttle(&mut self, version: &str, at: u32, span: Duration) -> Result<Throttled> {
+        let per_second = NonZeroU32::new(self.machines / 100).unwrap_or(NonZeroU32::MIN);
+        self.want(version)?;
+        self.await_hosts(version, at)?;
+        let throttle = Throttle::start(self.fleet.world(), per_second)?;
+        let requests = self.requests()?;
+        eventually_every(LOOK, "a status that is refused", PATIENCE, || {
+            ensure!(self.requests()?.since(&requests).answered("429") > 0, "none is");
+            Ok(())
+        })?;
+        let before = self.moment()?;
+        sleep(span);
+        let during = self.cost_since(&before)?;
+        throttle.lift()?;
+        let before = self.moment()?;
+        let after = self.await_end(version, &before)?;
+        Ok(Throttled { per_second, during, after })
     }
 
     /// Measures a span in which nobody asks for anything.
@@ -252,6 +278,14 @@ impl<'w> Bench<'w> {
         })
     }
 
+    /// Waits until every host has a version and its rollout is complete. Returns what that cost since `before`.
+    fn await_end(&mut self, version: &str, before: &Moment) -> Result<Cost> {
+        self.await_hosts(version, self.machines)?;
+        let hosts_took = before.at.elapsed();
+        self.await_completion()?;
+        Ok(Cost { hosts_took, ..self.cost_since(before)? })
+    }
+
     fn await_completion(&self) -> Result<()> {
         let wait = ["wait", "clusterpackageversion/default", "--for=condition=Complete", "--timeout=120s"];
         self.fleet.world().kubectl(wait)?;
@@ -285,9 +319,11 @@ impl<'w> Bench<'w> {
 
     fn cost_since(&mut self, before: &Moment) -> Result<Cost> {
         let now = self.moment()?;
+        let took = now.at - before.at;
         Ok(Cost {
             machines: self.machines,
-            took: now.at - before.at,
+            took,
+            hosts_took: took,
             cpu: now.usage.cpu.saturating_sub(before.usage.cpu),
             usage: now.usage,
             requests: now.requests.since(&before.requests),
@@ -315,6 +351,20 @@ impl Cost {
         #[expect(clippy::cast_precision_loss, reason = "counts are small")]
         let count = count as f64;
         count / f64::from(self.machines)
+    }
+
+    /// How many operations there were.
+    #[must_use]
+    pub fn applied(&self) -> f64 {
+        #[expect(clippy::cast_precision_loss, reason = "counts are small")]
+        let applied = self.hosts.applied as f64;
+        applied
+    }
+
+    /// How long the hosts took, divided by the number of operations.
+    #[must_use]
+    pub fn hosts_took_each(&self) -> Duration {
+        self.hosts_took.div_f64(self.applied().max(1.0))
     }
 
     /// How long it took, in parts of what it takes when [`SHARE`](seed::SHARE) of the hosts are always at work, each for as

@@ -6,11 +6,11 @@ use std::time::Duration;
 
 use anyhow::Result;
 use clap::{Parser, Subcommand};
-use seaworthy_e2e::bench::{Bench, Cost, Row, Start, seed, table};
+use seaworthy_e2e::bench::{Bench, Cost, Row, Start, Throttled, seed, table};
 use seaworthy_e2e::{World, ensure_parts};
 
-/// How long the API server stands still.
-const FROST: Duration = Duration::from_secs(60);
+/// How long the API server stands still, and how long it is throttled.
+const OUTAGE: Duration = Duration::from_secs(60);
 
 /// The memory limit of the chart, in MiB.
 const LIMIT: f64 = 512.0;
@@ -117,6 +117,7 @@ struct Findings {
     rest: Cost,
     /// From the end of a frost to the first operation.
     frost: Duration,
+    throttled: Throttled,
 }
 
 fn measure(bench: &mut Bench<'_>, idle: Duration) -> Result<Findings> {
@@ -131,9 +132,12 @@ fn measure(bench: &mut Bench<'_>, idle: Duration) -> Result<Findings> {
     bench.stop_operator()?;
     let settled = bench.start_operator()?;
     say("start of a settled fleet", &format!("{settled:?}"));
-    let frost = bench.freeze("1.4.0", upgrade.machines * 3 / 10, FROST)?;
+    let frost = bench.freeze("1.4.0", upgrade.machines * 3 / 10, OUTAGE)?;
+    let throttled = bench.throttle("1.5.0", upgrade.machines / 10, OUTAGE)?;
+    told("while throttled", throttled.during.clone());
+    told("after that", throttled.after.clone());
     bench.stop_operator()?;
-    Ok(Findings { cold, again, settled, import, upgrade, batches, idle, rest, frost })
+    Ok(Findings { cold, again, settled, import, upgrade, batches, idle, rest, frost, throttled })
 }
 
 fn say(what: &str, text: &str) {
@@ -184,17 +188,25 @@ fn rows_of_rollouts(found: &Findings) -> Vec<Row> {
 
 fn rows_of_rest(found: &Findings) -> Vec<Row> {
     let none = |what, count: u64| row(what, (number(count), 0.0), "", 0);
-    let Findings { import, upgrade, batches, idle, rest, .. } = found;
+    let Findings { import, upgrade, batches, idle, again, rest, throttled, .. } = found;
     let share = idle.cpu.as_secs_f64() * 100.0 / idle.took.as_secs_f64();
     let peak = [import, upgrade, batches, rest].map(|cost| cost.usage.peak).into_iter().max();
+    // The Lease has to expire before the second operator is ready.
+    let resumed = Cost { hosts_took: rest.hosts_took.saturating_sub(again.took), ..rest.clone() };
+    let slower = resumed.hosts_took_each().div_duration_f64(upgrade.hosts_took_each());
+    let lost = [&throttled.during, &throttled.after].map(|cost| cost.hosts.redundant + cost.hosts.refused);
     vec![
         mib("memory after an upgrade and a pause", idle.usage.resident, 48.0),
         none("idle: writes", idle.writes()),
         row("idle: processor", (share, 0.1), "% of a core", 3),
-        seconds("takeover: processor time until ready", found.again.usage.cpu, 0.30, 2),
+        seconds("takeover: processor time until ready", again.usage.cpu, 0.30, 2),
+        row("takeover: time per machine, of an upgrade without one", (slower, 1.05), "", 2),
         none("takeover: redundant or refused orders", rest.hosts.redundant + rest.hosts.refused),
         none("takeover: requests answered 429", rest.requests.answered("429")),
         seconds("first work after a minute of frost", found.frost, 1.0, 1),
+        row("throttled for a minute: share of the API server not used", (throttled.unused(), 0.1), "", 3),
+        seconds("throttled for a minute: delay after that", throttled.delay(upgrade), 5.0, 1),
+        none("throttled for a minute: redundant or refused orders", lost.iter().sum()),
         mib("peak memory", peak.unwrap_or_default(), LIMIT),
     ]
 }
