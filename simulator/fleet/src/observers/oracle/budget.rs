@@ -8,7 +8,8 @@
 //! A machine counts as unavailable if it is not being deleted, if a rollout under way had changed it, and if its host was
 //! lost after the operator could know of that change and after the start of the latest active rollout, and so long ago that
 //! the operator could know of the loss when it gave the order: the grace of the Node's lease, the lag of watches, and the way
-//! of the order. As many of them are excused as the share of the other machines that are lost. Without a rollout only hosts
+//! of the order. No operator knows of a change that its predecessor had not recorded when it ended, before it has reached the
+//! host. As many of them are excused as the share of the other machines that are lost. Without a rollout only hosts
 //! at work count. When users lower the limit, the lower limit applies after the same time. A rollout that is being reverted
 //! has changed none in this sense: its rollback is the remedy. A host that resumes an operation by itself after a loss of
 //! power counts as unavailable until its kubelet is ready, and not as at work: no order started that operation.
@@ -70,7 +71,8 @@ struct Place {
     began: Timestamp,
     /// The host cannot be reached.
     is_gone: bool,
-    /// The host was lost in the middle of its operation. What became of that was out of the operator's sight until then.
+    /// The host was lost in the middle of its operation, or the operator ended before it had recorded what that has
+    /// changed. What became of it was out of the operator's sight until then.
     out_of_sight: Option<Timestamp>,
     /// When a rollout under way last changed it, if what one of them brought is still there.
     changed: Option<Timestamp>,
@@ -324,6 +326,16 @@ impl Budget {
                 place.out_of_sight = Some(Timestamp::MAX);
             }
         });
+    }
+
+    /// An operator ends. What it has changed and not recorded is known to nobody else before the host is reached again.
+    pub(super) fn process_ended(&mut self) {
+        for host in 0..self.places.len() as u32 {
+            let place = self.places[host as usize];
+            if place.changed.is_some() && !place.at_work && !self.touched.is_recorded(host) {
+                self.change(host, |place| place.out_of_sight = Some(Timestamp::MAX));
+            }
+        }
     }
 
     /// An order of the operator arrives at a host, and the operator waits for the answer: soon it knows what is at work there.

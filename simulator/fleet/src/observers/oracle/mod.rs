@@ -232,6 +232,7 @@ impl Oracle {
     /// An operator process ends.
     pub fn process_ended(&mut self, process: u32) {
         self.restraint.process_ended(process);
+        self.budget.process_ended();
     }
 
     /// An operator process orders something.

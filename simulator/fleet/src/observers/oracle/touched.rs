@@ -29,7 +29,7 @@ pub(super) struct Touched {
     owners: BTreeMap<(Kind, Arc<str>), Arc<Stored>>,
     brings: Vec<Brought>,
     present: Vec<Vec<Present>>,
-    /// By host: its Machine, as it was last written. Kept once there is a set.
+    /// By host: its Machine, as it was last written.
     machines: Vec<Option<Arc<Stored>>>,
 }
 
@@ -83,11 +83,23 @@ impl Touched {
 
     /// When a host got what the rollouts under way bring, if it still has it.
     pub(super) fn changed(&self, host: u32) -> Option<Timestamp> {
-        let has = self.present[host as usize].iter().filter(|(component, version, _)| {
+        self.changes(host).map(|(.., at)| *at).max()
+    }
+
+    /// Whether its Machine tells of all that the rollouts under way have brought to a host and that it still has.
+    pub(super) fn is_recorded(&self, host: u32) -> bool {
+        let machine = self.machines[host as usize].as_ref();
+        let mut changes = self.changes(host);
+        changes
+            .all(|(component, version, _)| machine.is_some_and(|machine| machine.tells(component, version)))
+    }
+
+    /// What the rollouts under way have brought to a host, as far as it still has it.
+    fn changes(&self, host: u32) -> impl Iterator<Item = &Present> {
+        self.present[host as usize].iter().filter(move |(component, version, _)| {
             let brings = |brought: &&Brought| brought.component == *component && brought.version == *version;
             self.brings.iter().filter(brings).any(|brought| self.is_governed(host, brought))
-        });
-        has.map(|(.., at)| *at).max()
+        })
     }
 
     /// Whether what decides about a component of a host is what the rollout belongs to.

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use seaworthy_api::scalar::Scalar;
-use seaworthy_api::v1alpha1::{Condition, Identity, MachineStatus};
+use seaworthy_api::v1alpha1::{ComponentStatus, Condition, Identity, MachineStatus};
 use seaworthy_kernel::Timestamp;
 use seaworthy_model::machine::HostId;
 
@@ -99,12 +99,23 @@ impl StatusForm {
         }
     }
 
+    /// Whether it says that the host has this version of a component.
+    pub(super) fn tells(&self, component: &str, version: &str) -> bool {
+        tells(&self.inventory.components, component, version)
+    }
+
     fn conditions(&self) -> &[ConditionForm] {
         match &self.conditions {
             Conditions::Three(three) => three,
             Conditions::Any(any) => any,
         }
     }
+}
+
+/// Whether this version of a component is among them.
+pub(super) fn tells(components: &[ComponentStatus], component: &str, version: &str) -> bool {
+    let mut components = components.iter();
+    components.any(|one| *one.name == *component && one.version.as_deref() == Some(version))
 }
 
 /// The reason of the condition Ready, which the status repeats.

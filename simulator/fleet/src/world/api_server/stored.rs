@@ -23,7 +23,7 @@ use seaworthy_model::meta::Parsed;
 use seaworthy_model::node::NodeObject;
 
 use super::dictionary::{Dictionary, Frame};
-use super::status::StatusForm;
+use super::status::{StatusForm, tells};
 use super::{Preconditions, Status};
 
 /// One version of an object.
@@ -191,6 +191,22 @@ impl Stored {
             });
         }
         Some(Self::keep(self.shown().with_status(status)?, dictionary))
+    }
+
+    /// Whether it is a Machine whose status says that its host has this version of a component.
+    #[must_use]
+    pub fn tells(&self, component: &str, version: &str) -> bool {
+        match &self.body {
+            Body::Machine { status, .. } => {
+                status.as_ref().is_some_and(|status| status.tells(component, version))
+            }
+            Body::Whole(resource) => {
+                let Resource::Machine(machine) = &**resource else { return false };
+                let status = machine.status.as_ref();
+                status.is_some_and(|status| tells(&status.components, component, version))
+            }
+            Body::Node { .. } => false,
+        }
     }
 
     /// Whether both have the same status.

@@ -27,14 +27,28 @@ fn fleet(max_unavailable: u32, started: Timestamp, completed: bool) -> Written {
     ))
 }
 
-/// The Machine that stands for a host, as it was written.
-fn machine(host: u32, before: Option<Arc<Stored>>, removed: bool) -> Written {
+/// The Machine with this address.
+fn object(address: u32, status: &str) -> Arc<Stored> {
     let text = format!(
-        r#"{{"metadata":{{"name":"m"}},"spec":{{"address":{{"ip":"10.0.0.{host}"}},"ssh":{{"secretName":"s"}}}}}}"#
+        r#"{{"metadata":{{"name":"m"}},"spec":{{"address":{{"ip":"10.0.0.{address}"}},"ssh":{{"secretName":"s"}}}}{status}}}"#
     );
     let machine: seaworthy_api::object::Machine = serde_json::from_str(&text).unwrap();
-    let object = Arc::new(Resource::Machine(Box::new(machine)).into());
-    Written { object, before, committed: true, removed }
+    Arc::new(Resource::Machine(Box::new(machine)).into())
+}
+
+/// The Machine that stands for a host, as it was written.
+fn machine(host: u32, before: Option<Arc<Stored>>, removed: bool) -> Written {
+    Written { object: object(host, ""), before, committed: true, removed }
+}
+
+/// The operator records what a rollout has brought to a host. The first address is that of host 0.
+fn record(budget: &mut Budget, host: u32, at: Timestamp) {
+    let status = r#","status":{"components":[{"name":"webd","version":"1"}],"observedGeneration":1}"#;
+    let before = Some(object(host + 1, ""));
+    budget.machine_written(
+        &Written { object: object(host + 1, status), before, committed: true, removed: false },
+        at,
+    );
 }
 
 /// A budget over ten hosts with a Machine each.
@@ -141,6 +155,27 @@ fn who_ended_out_of_sight_counts_as_changed_once_it_is_reached() {
     };
     assert_eq!(falls(false), None);
     assert!(falls(true).is_some());
+}
+
+/// No other operator can tell its fall from that of a machine without the release, until it has read the host.
+#[test]
+fn a_change_that_was_not_recorded_is_forgotten_with_its_operator() {
+    for (is_recorded, is_reached, counts) in [(false, false, false), (true, false, true), (false, true, true)]
+    {
+        let mut budget = budget();
+        take(&mut budget, &fleet(1, START, false), at(0));
+        change(&mut budget, [5], at(100));
+        if is_recorded {
+            record(&mut budget, 5, at(100));
+        }
+        budget.process_ended();
+        if is_reached {
+            budget.reached(5, at(200));
+        }
+        budget.lost(5, at(400));
+        let overdrawn = budget.began((0, false), (at(1600), nobody()), at(1600)).overdrawn;
+        assert_eq!(overdrawn.is_some(), counts, "recorded: {is_recorded}, reached: {is_reached}");
+    }
 }
 
 /// It may say that its operation has ended: then the operator starts the next one.
