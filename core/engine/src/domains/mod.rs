@@ -9,6 +9,7 @@ pub(crate) mod draft;
 mod leadership;
 mod machine;
 mod policy;
+mod refusals;
 mod rollout;
 mod version;
 
@@ -155,6 +156,7 @@ pub(crate) fn finish(world: &mut World, action: ActionId, outcome: Outcome, term
     if !matches!((in_flight.subject, in_flight.ticket), (Subject::Machine(_), Ticket::Write)) {
         world.touch(in_flight.subject, Priority::Normal);
     }
+    let answer = (in_flight.ticket == Ticket::Write).then(|| refusals::Answer::of(&outcome));
     match in_flight.subject {
         Subject::Leadership => {
             let follows = leadership::finish(world, &in_flight, outcome, terms);
@@ -167,6 +169,9 @@ pub(crate) fn finish(world: &mut World, action: ActionId, outcome: Outcome, term
         Subject::Policy(id) => policy::finish(world, id, &in_flight, &outcome, terms),
         Subject::Machine(id) => machine::finish(world, id, &in_flight, outcome, terms),
         Subject::CertificateRequest(id) => certificates::finish(world, id, &in_flight, &outcome, terms),
+    }
+    if let Some(answer) = answer {
+        refusals::settle(world, in_flight.subject, answer);
     }
 }
 

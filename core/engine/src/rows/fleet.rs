@@ -41,6 +41,32 @@ pub struct Fleet {
     pub(crate) recalls: bool,
 }
 
+/// When a rollout has granted machines.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Waves {
+    /// When the last wave was granted.
+    pub last: Option<Timestamp>,
+    /// Since when machines could be granted, though only a few.
+    pub small_since: Option<Timestamp>,
+    /// Both before the last wave, while its write is in flight.
+    before: Option<(Option<Timestamp>, Option<Timestamp>)>,
+}
+
+impl Waves {
+    /// A wave is granted by a write that is ordered now.
+    pub(crate) fn grant(&mut self, now: Timestamp) {
+        self.before = Some((self.last, self.small_since));
+        (self.last, self.small_since) = (Some(now), None);
+    }
+
+    /// The write has ended. If it was refused, nothing was granted, and the next wave need not wait.
+    pub(crate) fn settle(&mut self, is_refused: bool) {
+        if let Some(before) = self.before.take().filter(|_| is_refused) {
+            (self.last, self.small_since) = before;
+        }
+    }
+}
+
 /// A recorded rollout, with what is derived from it.
 #[derive(Clone, Debug)]
 pub struct RolloutState {
@@ -67,10 +93,8 @@ pub struct RolloutState {
     /// When a machine was last blocked after its grant: its unit came back unused, and the next machine may be blocked
     /// as well.
     pub hindered_at: Option<Timestamp>,
-    /// When the last wave was granted.
-    pub wave_at: Option<Timestamp>,
-    /// Since when machines could be granted, though only a few.
-    pub small_wave_since: Option<Timestamp>,
+    /// When machines were granted.
+    pub(crate) waves: Waves,
     /// What its last gate has asked besides the machines, if it has asked anything.
     pub inquiry: Option<Box<Inquiry>>,
     /// What its machines have said of its artefact before its first batch, if it has asked any.

@@ -16,6 +16,7 @@ pub(crate) mod node_write;
 pub(crate) mod note;
 pub(crate) mod policy;
 pub(crate) mod rank;
+pub(crate) mod refusals;
 pub(crate) mod release;
 pub(crate) mod repairs;
 pub(crate) mod sample;

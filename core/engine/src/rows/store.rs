@@ -11,6 +11,8 @@ use seaworthy_model::id::{Kind, StoreId};
 use seaworthy_model::report::Subject;
 use seaworthy_model::time::Timestamp;
 
+use crate::rows::refusals::Refusals;
+
 /// What we know about the lists of an API server.
 #[derive(Clone, Debug, Default)]
 pub struct Store {
@@ -24,6 +26,8 @@ pub struct Store {
     pub listed_at: Timestamp,
     /// The newest `resourceVersion` of a machine in the lists of this epoch: a machine that was not listed is newer.
     pub(crate) listed: u64,
+    /// The writes that it has refused for now.
+    pub(crate) refusals: Refusals,
     /// The kinds that are listed completely since `Watch` was ordered.
     synced: [bool; Kind::WATCHED.len()],
 }

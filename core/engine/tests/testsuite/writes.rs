@@ -1,9 +1,11 @@
 //! Writes to the API server with an unknown outcome: the back-off is for the case that the watch shows nothing new.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use crate::fixture::{Fixture, WEB, want, web};
-use seaworthy_model::effect::Target;
+use seaworthy_model::cause::{Cause, CauseKind};
+use seaworthy_model::effect::{Action, Target};
 use seaworthy_model::event::{Event, Observation, Outcome};
 use seaworthy_model::id::MachineId;
 use seaworthy_model::report::{Blocker, Subject};
@@ -26,7 +28,7 @@ fn fleet() -> Fixture {
 }
 
 /// Turns until something is written to `target`; everything else is executed on the way.
-fn next_write(fixture: &mut Fixture, target: Target) -> seaworthy_model::effect::Action {
+fn next_write(fixture: &mut Fixture, target: Target) -> Action {
     for _ in 0..20 {
         let _ = fixture.turn();
         if let Some(index) = fixture.pending.iter().position(|action| action.target == target) {
@@ -138,4 +140,50 @@ fn what_is_seen_while_an_action_is_under_way_counts_at_its_end() {
     assert!(fixture.engine.has_work());
     fixture.pass(MINUTE);
     assert_eq!(fixture.web(), [Some(1)]);
+}
+
+/// Turns until only writes of machines wait, and takes them out.
+fn writes_of_machines(fixture: &mut Fixture) -> Vec<Action> {
+    let mut writes = Vec::new();
+    loop {
+        let _ = fixture.turn();
+        let is_write = |action: &Action| matches!(action.target, Target::Machine(_));
+        let (new, others) = std::mem::take(&mut fixture.pending).into_iter().partition(is_write);
+        let new: Vec<_> = new;
+        if new.is_empty() && others.is_empty() {
+            return writes;
+        }
+        writes.extend(new);
+        fixture.pending = others;
+        fixture.execute();
+    }
+}
+
+#[test]
+fn each_write_that_is_taken_lets_two_that_were_refused_try_again() {
+    let mut fixture = Fixture::new(16);
+    fixture.config.backoff_min = fixture.config.backoff_max;
+    fixture.restart();
+    let mut writes = writes_of_machines(&mut fixture);
+    assert_eq!(writes.len(), 16);
+    let first = writes.remove(0);
+    for action in writes {
+        let outcome = Outcome::Retryable(Cause::new(CauseKind::ApiUnavailable, "too many requests"));
+        fixture.engine.observe(Event::Finished { action: action.id, outcome });
+    }
+    fixture.now = fixture.now + Duration::from_secs(1);
+    assert_eq!(writes_of_machines(&mut fixture), [], "nothing was taken yet");
+    let (mut taken, mut known) = (vec![first], BTreeSet::new());
+    for expected in [2, 4, 8, 1] {
+        for action in taken {
+            known.insert(action.target);
+            let outcome = fixture.outcome(&action);
+            assert!(matches!(outcome, Outcome::Done(_)), "{outcome:?}");
+            fixture.engine.observe(Event::Finished { action: action.id, outcome });
+        }
+        fixture.deliver();
+        taken = writes_of_machines(&mut fixture);
+        taken.retain(|action| !known.contains(&action.target));
+        assert_eq!(taken.len(), expected);
+    }
 }

@@ -68,8 +68,8 @@ impl Step<'_> {
         let is_over = state.record.granted.as_ref().is_some_and(|granted| !granted.is_empty());
         if is_over && state.holders.is_empty() {
             // The next wave may follow soon, and its write says this as well.
-            match state.wave_at.map(|at| at + draft.config.admission_wait).filter(|until| draft.now < *until)
-            {
+            let until = state.waves.last.map(|at| at + draft.config.admission_wait);
+            match until.filter(|until| draft.now < *until) {
                 Some(until) => draft.wake_at(until, WakeReason::Admission),
                 None => record.to_mut().granted = Some(wave::kept(self.world, (index, state))),
             }
@@ -132,7 +132,7 @@ impl Step<'_> {
                 // When the last units came back unused, the next ones may, too: there is no point in going through the
                 // fleet quickly.
                 let hindered = state.hindered_at.map(|at| at + draft.config.admission_wait);
-                let spaced = state.wave_at.map(|at| at + WAVE_SPACING);
+                let spaced = state.waves.last.map(|at| at + WAVE_SPACING);
                 if let Some(until) = hindered.max(spaced).filter(|until| draft.now < *until) {
                     return draft.wake_at(until, WakeReason::Admission);
                 }
@@ -149,7 +149,7 @@ impl Step<'_> {
                 draft.note(RolloutNote::Wave(self.owner, record.component));
             }
             Wave::TooSmall => {
-                let since = state.small_wave_since.unwrap_or(draft.now);
+                let since = state.waves.small_since.unwrap_or(draft.now);
                 draft.note(RolloutNote::SmallWave(self.owner, record.component));
                 draft.wake_at(since + draft.config.admission_wait, WakeReason::Admission);
             }
@@ -186,7 +186,7 @@ impl Step<'_> {
 
 fn pace(draft: &Draft<'_>, state: &RolloutState) -> Pace {
     let is_over = |since| since + draft.config.admission_wait <= draft.now;
-    match (state.small_wave_since, state.wave_at) {
+    match (state.waves.small_since, state.waves.last) {
         (Some(since), _) if is_over(since) => Pace::Waited,
         (_, Some(at)) if !is_over(at) => Pace::Follows,
         _ => Pace::Starts,

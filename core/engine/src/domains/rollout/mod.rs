@@ -78,6 +78,10 @@ pub(super) fn finish(
         }
         return inquiry::settle(world, owner, ticket, outcome);
     }
+    let is_refused = matches!(outcome, Outcome::Retryable(_) | Outcome::Refused(_));
+    for state in world.fleet.rollouts.iter_mut().filter(|state| state.owner == owner) {
+        state.waves.settle(is_refused);
+    }
     let (now, against) = (world.now, in_flight.resource_version);
     let is_unknown = *outcome == Outcome::Unknown;
     let doubt = is_unknown.then_some(Doubt { against, until: now + EXECUTED_WITHIN });
@@ -109,9 +113,9 @@ pub(super) fn remember(world: &mut World, note: RolloutNote) {
     let Some(index) = world.rollout_of(owner, component) else { return };
     let (now, state) = (world.now, &mut world.fleet.rollouts[index]);
     match note {
-        RolloutNote::Wave(..) => (state.wave_at, state.small_wave_since) = (Some(now), None),
+        RolloutNote::Wave(..) => state.waves.grant(now),
         RolloutNote::SmallWave(..) => {
-            state.small_wave_since.get_or_insert(now);
+            state.waves.small_since.get_or_insert(now);
         }
         RolloutNote::Inquire(..) => inquiry::begin(world, index),
         RolloutNote::NothingToProbe(..) => inquiry::has_nothing_to_probe(world, index),
