@@ -32,6 +32,12 @@ pub use self::usage::Usage;
 /// How long a whole rollout may take.
 const PATIENCE: Duration = Duration::from_secs(1800);
 
+/// The statuses of machines.
+const MACHINES: &str = "machines/status";
+
+/// The status of the owner of the rollouts.
+const OWNERS: &str = "clusterpackageversions/status";
+
 /// A pause between two looks at the tally of the farm.
 const LOOK: Duration = Duration::from_millis(250);
 
@@ -216,13 +222,13 @@ impl<'w> Bench<'w> {
         Ok(after)
     }
 
-    /// Makes a version the default, and throttles the API server for this long once so many hosts have it: it takes the
-    /// status of a hundredth of the fleet per second, which is less than a rollout onto hosts that need no time asks for.
+    /// Makes a version the default, and throttles the API server for this long once so many hosts have it: it takes half of
+    /// the statuses that the operator writes at its usual pace.
     ///
     /// # Errors
     /// It does not end in time.
-    pub fn throttle(&mut self, version: &str, at: u32, span: Duration) -> Result<Throttled> {
-        let per_second = NonZeroU32::new(self.machines / 100).unwrap_or(NonZeroU32::MIN);
+    pub fn throttle(&mut self, version: &str, at: u32, span: Duration, usual: &Cost) -> Result<Throttled> {
+        let per_second = usual.half_pace();
         self.want(version)?;
         self.await_hosts(version, at)?;
         let throttle = Throttle::start(self.fleet.world(), per_second)?;
@@ -342,29 +348,26 @@ impl Cost {
     /// Writes of the object that owns the rollout.
     #[must_use]
     pub fn owner_writes(&self) -> u64 {
-        self.requests.writes(|key| key.contains(" clusterpackageversions/status "))
+        self.requests.writes(|key| key.contains(OWNERS))
     }
 
     /// A number of things per machine.
     #[must_use]
     pub fn per_machine(&self, count: u64) -> f64 {
-        #[expect(clippy::cast_precision_loss, reason = "counts are small")]
-        let count = count as f64;
-        count / f64::from(self.machines)
-    }
-
-    /// How many operations there were.
-    #[must_use]
-    pub fn applied(&self) -> f64 {
-        #[expect(clippy::cast_precision_loss, reason = "counts are small")]
-        let applied = self.hosts.applied as f64;
-        applied
+        number(count) / f64::from(self.machines)
     }
 
     /// How long the hosts took, divided by the number of operations.
     #[must_use]
     pub fn hosts_took_each(&self) -> Duration {
-        self.hosts_took.div_f64(self.applied().max(1.0))
+        self.hosts_took.div_f64(number(self.hosts.applied.max(1)))
+    }
+
+    /// Half of the operations per second, rounded up.
+    fn half_pace(&self) -> NonZeroU32 {
+        let milliseconds = u128::from(self.hosts.applied) * 500;
+        let per_second = milliseconds.div_ceil(self.hosts_took.as_millis().max(1));
+        u32::try_from(per_second).ok().and_then(NonZeroU32::new).unwrap_or(NonZeroU32::MIN)
     }
 
     /// How long it took, in parts of what it takes when [`SHARE`](seed::SHARE) of the hosts are always at work, each for as
@@ -381,6 +384,13 @@ impl Cost {
     pub fn cpu_per_machine(&self) -> f64 {
         self.cpu.as_secs_f64() * 1000.0 / f64::from(self.machines)
     }
+}
+
+/// A count, to calculate with.
+#[must_use]
+#[expect(clippy::cast_precision_loss, reason = "counts are small")]
+pub const fn number(count: u64) -> f64 {
+    count as f64
 }
 
 /// Whether a write is one that the operator decided on, and not a renewal of its Lease. Nobody else writes these kinds

@@ -8,7 +8,7 @@ use anyhow::{Context, Result};
 use k8s_openapi::ByteString;
 use serde_json::{Value, json};
 
-use super::Cost;
+use super::{Cost, MACHINES, OWNERS, number};
 use crate::process::Process;
 use crate::programs;
 use crate::world::World;
@@ -20,7 +20,7 @@ const PORT: u16 = 9443;
 const NAME: &str = "throttle.seaworthy.dev";
 
 /// The statuses that the operator writes in a rollout.
-const STATUSES: [&str; 2] = ["machines/status", "clusterpackageversions/status"];
+const STATUSES: [&str; 2] = [MACHINES, OWNERS];
 
 /// A webhook that lets the API server take so many statuses per second.
 #[derive(Debug)]
@@ -94,14 +94,15 @@ impl Throttled {
     pub fn unused(&self) -> f64 {
         let is_taken =
             |key: &str| STATUSES.iter().any(|status| key.contains(status)) && key.ends_with(" 200");
-        #[expect(clippy::cast_precision_loss, reason = "counts are small")]
-        let taken = self.during.requests.writes(is_taken) as f64;
+        let taken = number(self.during.requests.writes(is_taken));
         1.0 - taken / (f64::from(self.per_second.get()) * self.during.took.as_secs_f64())
     }
 
     /// How much longer the rest took than it does at the pace of a rollout that is not throttled.
     #[must_use]
     pub fn delay(&self, usual: &Cost) -> Duration {
-        self.after.hosts_took.saturating_sub(usual.hosts_took_each().mul_f64(self.after.applied()))
+        self.after
+            .hosts_took
+            .saturating_sub(usual.hosts_took_each().mul_f64(number(self.after.hosts.applied)))
     }
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use anyhow::Result;
 use clap::{Parser, Subcommand};
-use seaworthy_e2e::bench::{Bench, Cost, Row, Start, Throttled, seed, table};
+use seaworthy_e2e::bench::{Bench, Cost, Row, Start, Throttled, number, seed, table};
 use seaworthy_e2e::{World, ensure_parts};
 
 /// How long the API server stands still, and how long it is throttled.
@@ -133,7 +133,7 @@ fn measure(bench: &mut Bench<'_>, idle: Duration) -> Result<Findings> {
     let settled = bench.start_operator()?;
     say("start of a settled fleet", &format!("{settled:?}"));
     let frost = bench.freeze("1.4.0", upgrade.machines * 3 / 10, OUTAGE)?;
-    let throttled = bench.throttle("1.5.0", upgrade.machines / 10, OUTAGE)?;
+    let throttled = bench.throttle("1.5.0", upgrade.machines / 10, OUTAGE, &upgrade)?;
     told("while throttled", throttled.during.clone());
     told("after that", throttled.after.clone());
     bench.stop_operator()?;
@@ -221,9 +221,4 @@ const fn seconds(what: &'static str, span: Duration, limit: f64, digits: usize) 
 
 fn mib(what: &'static str, kib: u64, limit: f64) -> Row {
     row(what, (number(kib) / 1024.0, limit), "MiB", 0)
-}
-
-#[expect(clippy::cast_precision_loss, reason = "counts are small")]
-fn number(count: u64) -> f64 {
-    count as f64
 }

@@ -24,6 +24,9 @@ const WAVES_IN_BATCHES: u64 = WAVES + 2 * BATCHES;
 /// of the rollout; the status of the old and the new version, when they come into use and go out of it.
 const ASIDE: u64 = BATCHES + 1 + 4;
 
+/// How long the API server is throttled.
+const THROTTLED: Duration = Duration::from_secs(10);
+
 /// Writes of Machines.
 fn of_machines(cost: &Cost) -> u64 {
     cost.requests.writes(|key| key.contains(" machines"))
@@ -57,6 +60,8 @@ fn a_thousand_machines_cost_no_more_writes_and_orders_than_they_may() -> Result<
         ensure!(of_machines(&rest) <= u64::from(MACHINES), "{:#?}", rest.requests.lines());
         ensure!(rest.owner_writes() <= WAVES, "{:#?}", rest.requests.lines());
         ensure!(rest.hosts.redundant + rest.hosts.refused == 0, "{:?}", rest.hosts);
+
+        upgrade_while_throttled(&mut bench, &upgrade)?;
         bench.stop_operator()
     })
 }
@@ -72,5 +77,16 @@ fn upgrade_in_batches(bench: &mut Bench<'_>) -> Result<()> {
     ensure!(aside <= ASIDE, "{:#?}", upgrade.requests.lines());
     ensure!(upgrade.hosts.applied == u64::from(MACHINES), "{:?}", upgrade.hosts);
     ensure!(upgrade.hosts.repeated + upgrade.hosts.refused == 0, "{:?}", upgrade.hosts);
+    Ok(())
+}
+
+/// Statuses that the API server refuses for a while are written later, and no host is ordered anything twice.
+fn upgrade_while_throttled(bench: &mut Bench<'_>, usual: &Cost) -> Result<()> {
+    let throttled = bench.throttle("1.4.0", MACHINES / 10, THROTTLED, usual)?;
+    for cost in [&throttled.during, &throttled.after] {
+        eprintln!("throttled, and after that: {} writes, {:?}", cost.writes(), cost.hosts);
+        ensure!(cost.hosts.redundant + cost.hosts.refused == 0, "{:?}", cost.hosts);
+    }
+    ensure!(throttled.during.requests.answered("429") > 0, "{:#?}", throttled.during.requests.lines());
     Ok(())
 }
