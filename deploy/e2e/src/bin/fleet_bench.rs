@@ -31,6 +31,9 @@ struct Arguments {
     /// Only start the operator so many times, one after the other, and tell what each start has used.
     #[arg(long, value_name = "NUMBER")]
     starts: Option<u32>,
+    /// Set up every machine before that: then the operator finds that there is nothing to do.
+    #[arg(long, requires = "starts")]
+    settled: bool,
     /// Only set up every machine, upgrade all of them so many times, wait for the idle time, and stop the operator: for
     /// profiles.
     #[arg(long, value_name = "NUMBER", conflicts_with = "starts")]
@@ -67,12 +70,7 @@ fn main() -> Result<()> {
     let mut bench = Bench::start(&world, arguments.machines, Duration::from_millis(arguments.operation_ms))?;
     eprintln!("{} machines and Nodes are there", arguments.machines);
     if let Some(starts) = arguments.starts {
-        for _ in 0..starts {
-            let start = bench.start_operator()?;
-            println!("{start:.2?}");
-            bench.stop_operator()?;
-        }
-        return Ok(());
+        return start(&mut bench, starts, arguments.settled);
     }
     let idle = Duration::from_secs(arguments.idle);
     if let Some(upgrades) = arguments.upgrades {
@@ -83,6 +81,19 @@ fn main() -> Result<()> {
     }
     let found = measure(&mut bench, idle)?;
     println!("{}", table(&rows(&found, Duration::from_millis(arguments.operation_ms))));
+    Ok(())
+}
+
+/// Starts the operator so many times.
+fn start(bench: &mut Bench<'_>, times: u32, is_settled: bool) -> Result<()> {
+    if is_settled {
+        told("import", bench.import("1.0.0")?.1);
+        bench.stop_operator()?;
+    }
+    for _ in 0..times {
+        println!("{:.2?}", bench.start_operator()?);
+        bench.stop_operator()?;
+    }
     Ok(())
 }
 
