@@ -88,10 +88,11 @@ impl Touched {
 
     /// Whether its Machine tells of all that the rollouts under way have brought to a host and that it still has.
     pub(super) fn is_recorded(&self, host: u32) -> bool {
-        let machine = self.machines[host as usize].as_ref();
-        let mut changes = self.changes(host);
-        changes
-            .all(|(component, version, _)| machine.is_some_and(|machine| machine.tells(component, version)))
+        let told =
+            self.machines[host as usize].as_ref().map_or(&[][..], |machine| machine.component_statuses());
+        self.changes(host).all(|(component, version, _)| {
+            told.iter().any(|one| *one.name == **component && one.version.as_deref() == Some(version))
+        })
     }
 
     /// What the rollouts under way have brought to a host, as far as it still has it.

@@ -99,9 +99,8 @@ impl StatusForm {
         }
     }
 
-    /// Whether it says that the host has this version of a component.
-    pub(super) fn tells(&self, component: &str, version: &str) -> bool {
-        tells(&self.inventory.components, component, version)
+    pub(super) fn components(&self) -> &[ComponentStatus] {
+        &self.inventory.components
     }
 
     fn conditions(&self) -> &[ConditionForm] {
@@ -110,12 +109,6 @@ impl StatusForm {
             Conditions::Any(any) => any,
         }
     }
-}
-
-/// Whether this version of a component is among them.
-pub(super) fn tells(components: &[ComponentStatus], component: &str, version: &str) -> bool {
-    let mut components = components.iter();
-    components.any(|one| *one.name == *component && one.version.as_deref() == Some(version))
 }
 
 /// The reason of the condition Ready, which the status repeats.

@@ -15,7 +15,7 @@ use seaworthy_api::object::{
 };
 use seaworthy_api::scalar::Time;
 use seaworthy_api::v1alpha1::{
-    ClusterPackageVersionStatus, ComponentSetting, MachineComponentSpec, MachineSpec,
+    ClusterPackageVersionStatus, ComponentSetting, ComponentStatus, MachineComponentSpec, MachineSpec,
 };
 use seaworthy_kernel::Timestamp;
 use seaworthy_model::id::{Kind, Uid};
@@ -23,7 +23,7 @@ use seaworthy_model::meta::Parsed;
 use seaworthy_model::node::NodeObject;
 
 use super::dictionary::{Dictionary, Frame};
-use super::status::{StatusForm, tells};
+use super::status::StatusForm;
 use super::{Preconditions, Status};
 
 /// One version of an object.
@@ -193,19 +193,16 @@ impl Stored {
         Some(Self::keep(self.shown().with_status(status)?, dictionary))
     }
 
-    /// Whether it is a Machine whose status says that its host has this version of a component.
+    /// The components in its status; none if it is no Machine.
     #[must_use]
-    pub fn tells(&self, component: &str, version: &str) -> bool {
+    pub fn component_statuses(&self) -> &[ComponentStatus] {
         match &self.body {
-            Body::Machine { status, .. } => {
-                status.as_ref().is_some_and(|status| status.tells(component, version))
-            }
+            Body::Machine { status, .. } => status.as_ref().map_or(&[], StatusForm::components),
             Body::Whole(resource) => {
-                let Resource::Machine(machine) = &**resource else { return false };
-                let status = machine.status.as_ref();
-                status.is_some_and(|status| tells(&status.components, component, version))
+                let Resource::Machine(machine) = &**resource else { return &[] };
+                machine.status.as_ref().map_or(&[], |status| &status.components)
             }
-            Body::Node { .. } => false,
+            Body::Node { .. } => &[],
         }
     }
 
