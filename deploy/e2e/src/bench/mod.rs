@@ -396,9 +396,7 @@ pub const fn number(count: u64) -> f64 {
 /// Whether a write is one that the operator decided on, and not a renewal of its Lease. Nobody else writes these kinds
 /// while something is measured, but for the two objects that ask for a version.
 fn is_ours(key: &str) -> bool {
-    [" machines", " clusterpackageversions/status ", " machinecomponents", " nodes", " events "]
-        .iter()
-        .any(|part| key.contains(part))
+    [" machines", OWNERS, " machinecomponents", " nodes", " events "].iter().any(|part| key.contains(part))
         && !key.starts_with("POST machinecomponents")
 }
 
