@@ -5,7 +5,6 @@ use seaworthy_model::event::Outcome;
 use seaworthy_model::report::Subject;
 
 use crate::rows::refusals::RELEASED;
-use crate::rows::set::Owner;
 use crate::runtime::queue::Priority;
 use crate::world::World;
 
@@ -30,7 +29,7 @@ impl Answer {
     }
 }
 
-/// A write of a subject has been settled. The Lease has rules of its own.
+/// A write of a subject has been settled. The Lease and the owners of rollouts have rules of their own for a refusal.
 pub(super) fn settle(world: &mut World, subject: Subject, answer: Answer) {
     if subject == Subject::Leadership {
         return;
@@ -38,6 +37,7 @@ pub(super) fn settle(world: &mut World, subject: Subject, answer: Answer) {
     let (now, id) = (world.now, world.stores.of(subject));
     let refusals = &mut world.stores.open(id).refusals;
     match answer {
+        Answer::Refused if is_owner(subject) => {}
         Answer::Refused => refusals.add(subject, now),
         Answer::Unclear => refusals.remove(subject),
         // Fast path: nearly always nothing is refused.
@@ -52,34 +52,28 @@ pub(super) fn settle(world: &mut World, subject: Subject, answer: Answer) {
     }
 }
 
+const fn is_owner(subject: Subject) -> bool {
+    matches!(subject, Subject::PackageVersion | Subject::Set(_) | Subject::Canary(_))
+}
+
 /// Ends the back-off of a subject's writes.
 fn look_again(world: &mut World, subject: Subject) {
-    let owner = match subject {
-        Subject::Leadership => None,
-        Subject::PackageVersion => Some(Owner::Fleet),
-        Subject::Set(id) => Some(Owner::Set(id)),
-        Subject::Canary(id) => Some(Owner::Canary(id)),
+    match subject {
+        Subject::Leadership | Subject::PackageVersion | Subject::Set(_) | Subject::Canary(_) => return,
         Subject::Machine(id) => {
             world.note(id, |progress| progress.writes.retry.look_again());
-            None
         }
         Subject::Version(id) => {
             let version = world.version_mut(id);
             version.tracked.writes.retry.look_again();
             version.telling.retry.look_again();
-            None
         }
         Subject::CertificateRequest(id) => {
             world.certificates.row(id).tracked.writes.retry.look_again();
-            None
         }
         Subject::Policy(id) => {
             world.policies.row(id).tracked.writes.retry.look_again();
-            None
         }
-    };
-    if let Some(writes) = owner.and_then(|owner| world.writes_of_mut(owner)) {
-        writes.retry.look_again();
     }
     world.touch(subject, Priority::Normal);
 }

@@ -1,5 +1,7 @@
 //! Back-off: the wait grows with each failure.
 
+use core::time::Duration;
+
 use seaworthy_model::config::Config;
 use seaworthy_model::draw::{Seed, below};
 use seaworthy_model::time::Timestamp;
@@ -29,11 +31,23 @@ pub(crate) struct Terms<'a> {
     pub(crate) seed: Seed,
 }
 
+/// The first and the longest wait of a brief back-off. While an API server refuses writes, about twenty tries a minute are left.
+const BRIEF_WAITS: [Duration; 2] = [Duration::from_millis(200), Duration::from_secs(4)];
+
 impl Terms<'_> {
     /// Counts one more failure. The wait doubles each time up to the longest; half of it is jitter.
     pub(crate) fn back_off(&self, retry: &mut Retry, now: Timestamp, key: u64) {
-        let doubled = self.config.backoff_min.saturating_mul(1 << retry.failures.min(16));
-        let span = doubled.min(self.config.backoff_max).as_millis();
+        self.wait(retry, now, key, [self.config.backoff_min, self.config.backoff_max]);
+    }
+
+    /// The same with brief waits, for the few subjects that many machines wait for.
+    pub(crate) fn back_off_briefly(&self, retry: &mut Retry, now: Timestamp, key: u64) {
+        self.wait(retry, now, key, BRIEF_WAITS);
+    }
+
+    fn wait(&self, retry: &mut Retry, now: Timestamp, key: u64, [shortest, longest]: [Duration; 2]) {
+        let doubled = shortest.saturating_mul(1 << retry.failures.min(16));
+        let span = doubled.min(longest).as_millis();
         let half = u64::try_from(span / 2).unwrap_or(u64::MAX);
         retry.failures = retry.failures.saturating_add(1);
         let jitter = below(&[self.seed.0, key, now.millis(), u64::from(retry.failures)], half.max(1));
@@ -43,8 +57,6 @@ impl Terms<'_> {
 
 #[cfg(test)]
 mod tests {
-    use core::time::Duration;
-
     use super::*;
 
     /// Half of each wait is jitter.

@@ -171,7 +171,7 @@ fn each_write_that_is_taken_lets_two_that_were_refused_try_again() {
         let outcome = Outcome::Retryable(Cause::new(CauseKind::ApiUnavailable, "too many requests"));
         fixture.engine.observe(Event::Finished { action: action.id, outcome });
     }
-    fixture.now = fixture.now + Duration::from_secs(1);
+    fixture.now = fixture.now + Duration::from_secs(2);
     assert_eq!(writes_of_machines(&mut fixture), [], "nothing was taken yet");
     let (mut taken, mut known) = (vec![first], BTreeSet::new());
     for expected in [2, 4, 8, 1] {
@@ -186,4 +186,33 @@ fn each_write_that_is_taken_lets_two_that_were_refused_try_again() {
         taken.retain(|action| !known.contains(&action.target));
         assert_eq!(taken.len(), expected);
     }
+}
+
+/// Many machines wait for an owner, so its longest wait is a short one; and it does not try again whenever another write is taken,
+/// when a rate limiter has nothing left.
+#[test]
+fn an_owner_whose_writes_are_refused_tries_again_within_seconds_and_not_each_time() {
+    let mut fixture = Fixture::new(16);
+    fixture.store.defaults(vec![want(WEB, web(1))]);
+    let until = fixture.now + MINUTE;
+    let mut tries = Vec::new();
+    while fixture.now < until {
+        let _ = fixture.turn();
+        let is_owner = |action: &Action| action.target == Target::PackageVersion;
+        let (owner, others) = std::mem::take(&mut fixture.pending).into_iter().partition(is_owner);
+        let owner: Vec<_> = owner;
+        for action in owner {
+            tries.push(fixture.now);
+            let outcome = Outcome::Retryable(Cause::new(CauseKind::ApiUnavailable, "too many requests"));
+            fixture.engine.observe(Event::Finished { action: action.id, outcome });
+        }
+        fixture.pending = others;
+        if fixture.pending.is_empty() {
+            fixture.now = fixture.now + Duration::from_millis(50);
+        }
+        fixture.execute();
+    }
+    assert!((15..=30).contains(&tries.len()), "{} tries", tries.len());
+    let longest = tries.windows(2).map(|pair| pair[1].since(pair[0])).max().unwrap();
+    assert!(longest <= Duration::from_millis(4_100), "{longest:?}");
 }

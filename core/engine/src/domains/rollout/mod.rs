@@ -37,12 +37,13 @@ use standstill::{Gate, Standstill};
 use wave::Room;
 
 use crate::domains::draft::{Draft, write_finalizers};
+use crate::domains::refusals::Answer;
 use crate::rows::fleet::RolloutState;
 use crate::rows::note::RolloutNote;
 use crate::rows::set::{Charter, Doubt, Owner};
 use crate::rows::ticket::{InFlight, Ticket};
 use crate::runtime::queue::Priority;
-use crate::runtime::retry::Terms;
+use crate::runtime::retry::{Retry, Terms};
 use crate::world::World;
 use crate::world::index::skew::Plan as Order;
 
@@ -85,16 +86,20 @@ pub(super) fn finish(
     let (now, against) = (world.now, in_flight.resource_version);
     let is_unknown = *outcome == Outcome::Unknown;
     let doubt = is_unknown.then_some(Doubt { against, until: now + EXECUTED_WITHIN });
+    let back_off = |retry: &mut Retry, key| match Answer::of(outcome) {
+        Answer::Refused => terms.back_off_briefly(retry, now, key),
+        Answer::Taken | Answer::Unclear => terms.back_off(retry, now, key),
+    };
     match owner {
         Owner::Fleet => {
-            world.fleet.tracked.settle(outcome, against, |retry| terms.back_off(retry, now, 1));
+            world.fleet.tracked.settle(outcome, against, |retry| back_off(retry, 1));
             world.fleet.doubt = doubt;
         }
         Owner::Set(_) | Owner::Canary(_) => {
             let (table, index) = owner.subject().place();
             let key = SET_KEYS | (table as u64) << 32 | index as u64;
             let Some(set) = world.set_mut(owner) else { return };
-            set.tracked.settle(outcome, against, |retry| terms.back_off(retry, now, key));
+            set.tracked.settle(outcome, against, |retry| back_off(retry, key));
             set.doubt = doubt;
         }
     }
