@@ -190,6 +190,11 @@ pub(crate) const fn wakes_for(subject: Subject) -> WakeReason {
 /// Whether an action about a subject ends its turn. An admission does, so that a check can compare it with the state
 /// that it was decided on.
 pub(crate) const fn ends_turn(subject: Subject) -> bool {
+    owns_rollouts(subject)
+}
+
+/// Whether rollouts are those of a subject.
+const fn owns_rollouts(subject: Subject) -> bool {
     matches!(subject, Subject::PackageVersion | Subject::Set(_) | Subject::Canary(_))
 }
 

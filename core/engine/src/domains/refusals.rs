@@ -4,6 +4,7 @@ use seaworthy_model::cause::CauseKind;
 use seaworthy_model::event::Outcome;
 use seaworthy_model::report::Subject;
 
+use super::owns_rollouts;
 use crate::rows::refusals::RELEASED;
 use crate::runtime::queue::Priority;
 use crate::world::World;
@@ -37,7 +38,7 @@ pub(super) fn settle(world: &mut World, subject: Subject, answer: Answer) {
     let (now, id) = (world.now, world.stores.of(subject));
     let refusals = &mut world.stores.open(id).refusals;
     match answer {
-        Answer::Refused if is_owner(subject) => {}
+        Answer::Refused if owns_rollouts(subject) => {}
         Answer::Refused => refusals.add(subject, now),
         Answer::Unclear => refusals.remove(subject),
         // Fast path: nearly always nothing is refused.
@@ -50,10 +51,6 @@ pub(super) fn settle(world: &mut World, subject: Subject, answer: Answer) {
             }
         }
     }
-}
-
-const fn is_owner(subject: Subject) -> bool {
-    matches!(subject, Subject::PackageVersion | Subject::Set(_) | Subject::Canary(_))
 }
 
 /// Ends the back-off of a subject's writes.

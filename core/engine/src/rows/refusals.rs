@@ -6,7 +6,7 @@
 //! asked, as TCP's does in its slow start; and for each write that it takes, it refuses at most that many of them.
 //!
 //! Owners of rollouts are not here: many machines wait for one of them, and right after a write was taken is the worst time to
-//! ask a rate limiter for the next one. Their back-off is a short one.
+//! ask a rate limiter for the next one. Their back-off is a brief one.
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use core::time::Duration;

@@ -209,6 +209,8 @@ fn an_owner_whose_writes_are_refused_tries_again_within_seconds_and_not_each_tim
         fixture.pending = others;
         if fixture.pending.is_empty() {
             fixture.now = fixture.now + Duration::from_millis(50);
+            // Something that is to be written, and is taken.
+            fixture.store.edit_machine(0, |spec| spec.paused = !spec.paused);
         }
         fixture.execute();
     }
