@@ -42,7 +42,7 @@ const OWNERS: &str = "clusterpackageversions/status";
 const LOOK: Duration = Duration::from_millis(250);
 
 /// How often the farm writes its tally.
-const TALLIED: Duration = Duration::from_millis(250);
+const TALLIED: Duration = Duration::from_millis(100);
 
 /// How long each batch of a rollout with a strategy is watched. What that costs does not depend on its length.
 const BAKE: Duration = Duration::from_secs(5);

@@ -38,8 +38,11 @@ struct Arguments {
     /// profiles.
     #[arg(long, value_name = "NUMBER", conflicts_with = "starts")]
     upgrades: Option<u32>,
+    /// Only set up every machine, freeze the API server in so many upgrades, and tell after how long each went on.
+    #[arg(long, value_name = "NUMBER", conflicts_with_all = ["starts", "upgrades"])]
+    frosts: Option<u32>,
     /// Measure nothing: set up every machine, and stay until the standard input ends, for people to look at.
-    #[arg(long, conflicts_with_all = ["starts", "upgrades"])]
+    #[arg(long, conflicts_with_all = ["starts", "upgrades", "frosts"])]
     hold: bool,
     #[command(subcommand)]
     task: Option<Task>,
@@ -76,6 +79,9 @@ fn main() -> Result<()> {
     if let Some(upgrades) = arguments.upgrades {
         return upgrade(&mut bench, upgrades, idle);
     }
+    if let Some(frosts) = arguments.frosts {
+        return freeze(&mut bench, frosts);
+    }
     if arguments.hold {
         return hold(&mut bench);
     }
@@ -104,6 +110,16 @@ fn upgrade(bench: &mut Bench<'_>, times: u32, idle: Duration) -> Result<()> {
         told(&format!("version 1.{version}.0"), bench.roll_out(&format!("1.{version}.0"))?);
     }
     told("idle", bench.idle(idle)?);
+    bench.stop_operator()
+}
+
+/// Freezes the API server in so many upgrades.
+fn freeze(bench: &mut Bench<'_>, times: u32) -> Result<()> {
+    let (_, import) = bench.import("1.0.0")?;
+    let at = told("import", import).machines * 3 / 10;
+    for version in 1..=times {
+        println!("{:.2?}", bench.freeze(&format!("1.{version}.0"), at, OUTAGE)?);
+    }
     bench.stop_operator()
 }
 

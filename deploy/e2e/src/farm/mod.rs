@@ -31,7 +31,7 @@ use self::host::{Deed, Host, Sort};
 use self::visitor::Visitor;
 
 /// How often the tally is written.
-const TELL: Duration = Duration::from_millis(250);
+const TELL: Duration = Duration::from_millis(100);
 
 /// What a farm needs.
 #[derive(Clone, Debug)]
