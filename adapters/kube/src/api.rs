@@ -14,8 +14,9 @@ use serde::de::DeserializeOwned;
 use tokio::time::timeout;
 
 use crate::connect::{ConnectError, Connector};
-use crate::encoding::{Answer, Encoding, Events, JSON};
+use crate::encoding::{Encoding, Events, JSON};
 use crate::failure::Failure;
+use crate::page::Page;
 use crate::rights::Rights;
 
 /// After this time a read is given up. Writes end with their action's deadline.
@@ -84,22 +85,28 @@ impl Api {
         serde_json::from_str(&text).map_err(|error| Failure::Unreadable(error.to_string()))
     }
 
-    /// Reads a page of a list, in a form that `accept` names. Of a page that is too long no more than the limit is taken in.
+    /// Begins to read a page of a list, in a form that `accept` names. Of a page in JSON that is too long no more than the limit
+    /// is taken in.
     pub(crate) async fn list(
         &self,
         path: &str,
         accept: &'static str,
         length: Length,
-    ) -> Result<Answer, Failure> {
-        let answer = async {
+    ) -> Result<Page<impl AsyncBufRead + Unpin + use<>>, Failure> {
+        let page = async {
             let Events { encoding, reader } = self.open(path, accept).await?;
-            let content = read_up_to(reader, Length { most: length.most + 1, ..length }).await?;
-            if content.len() as u64 > length.most {
-                return Err(Failure::TooLong(length.most));
+            match encoding {
+                Encoding::Json => {
+                    let content = read_up_to(reader, Length { most: length.most + 1, ..length }).await?;
+                    if content.len() as u64 > length.most {
+                        return Err(Failure::TooLong(length.most));
+                    }
+                    Page::of_json(content)
+                }
+                Encoding::Protobuf => Page::of_protobuf(reader).await,
             }
-            Ok(Answer { encoding, content: content.into() })
         };
-        let result = timeout(READ_TIMEOUT, answer).await.unwrap_or_else(|_| Err(silent(READ_TIMEOUT)));
+        let result = timeout(READ_TIMEOUT, page).await.unwrap_or_else(|_| Err(silent(READ_TIMEOUT)));
         self.count("list", &result);
         result
     }

@@ -15,6 +15,7 @@ mod connect;
 mod encoding;
 mod failure;
 mod gate_checks;
+mod page;
 mod pods;
 mod projection;
 mod protobuf;

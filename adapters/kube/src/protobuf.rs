@@ -10,7 +10,7 @@ use seaworthy_api::scalar::Time;
 use seaworthy_model::time::Timestamp;
 
 /// What stands before an object that is not a part of another one.
-const MAGIC: &[u8] = b"k8s\0";
+pub(crate) const MAGIC: &[u8] = b"k8s\0";
 
 /// `runtime.Unknown`: an object of any kind.
 #[derive(Clone, PartialEq, Message)]
@@ -19,15 +19,7 @@ struct Unknown {
     raw: Bytes,
 }
 
-/// A list of objects that are not decoded yet.
-#[derive(Clone, PartialEq, Message)]
-pub(crate) struct List {
-    #[prost(message, required, tag = "1")]
-    pub(crate) metadata: ListMetadata,
-    #[prost(bytes = "bytes", repeated, tag = "2")]
-    pub(crate) items: Vec<Bytes>,
-}
-
+/// What a list tells of itself, beside its objects.
 #[derive(Clone, PartialEq, Message)]
 pub(crate) struct ListMetadata {
     #[prost(string, tag = "2")]

@@ -12,22 +12,24 @@
 
 use std::time::Duration;
 
+use futures::AsyncBufRead;
 use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep, timeout};
 
 use crate::api::{Api, Length};
 use crate::collection::Collection;
-use crate::encoding::{Answer, Encoding, Event, Page, Type};
+use crate::encoding::{Answer, Encoding, Event, Type};
 use crate::failure::Failure;
+use crate::page::{Metadata, Page};
 use crate::update::{Change, Update};
 
 /// Objects in one page of a list at most; as in client-go, so that the API server's own tuning fits.
 const PAGE: u32 = 500;
 /// Objects in the first page of a list: their size is not known yet.
 const FIRST_PAGE: u32 = 50;
-/// The bytes that a page should have. A page is kept until all its objects are read, and a Node with its fifty images has 10 KB.
+/// The bytes that a page of JSON should have: it is kept until all its objects are read.
 const PAGE_GOAL: usize = 512 << 10;
-/// The most bytes of a page. An API server counts objects only, and an object may have more than a megabyte.
+/// The most bytes of a page of JSON. An API server counts objects only, and an object may have more than a megabyte.
 const PAGE_BYTES: u64 = 16 << 20;
 /// A list whose page has too many bytes begins anew with so many times fewer objects in each.
 const PAGE_SHRINKS: u32 = 8;
@@ -168,30 +170,37 @@ impl Watch {
         let mut objects = FIRST_PAGE.min(self.page);
         let mut expected = 0;
         loop {
-            let answer = self.read_page(objects, &token, expected).await?;
-            let page = Page::read(&answer)?;
+            let mut page = self.open_page(objects, &token, expected).await?;
             if !began {
                 // Not before the first page is there: a list that fails at once has not begun.
                 self.tell(Change::ListBegan).await?;
                 began = true;
             }
-            for object in &page.objects {
-                self.tell(Change::of(self.collection.source.kind(), object)).await?;
+            let mut count = 0;
+            while let Some(object) = page.next().await? {
+                self.tell(Change::of(self.collection.source.kind(), &object)).await?;
+                count += 1;
             }
-            if page.token.is_empty() {
+            let bytes = page.bytes();
+            let Metadata { version, token: next } = page.end()?;
+            if next.is_empty() {
                 self.tell(Change::ListEnded).await?;
-                return Ok(page.version);
+                return Ok(version);
             }
-            token = page.token;
-            let bytes = answer.content.len();
-            objects = next_page(bytes, page.objects.len()).min(self.page);
+            token = next;
+            objects = next_page(bytes, count).min(self.page);
             // The objects of a page differ a little in size.
-            expected = bytes / page.objects.len().max(1) * objects as usize / 8 * 9;
+            expected = bytes / count.max(1) * objects as usize / 8 * 9;
         }
     }
 
-    /// Reads a page of at most so many `objects`, of about `expected` bytes.
-    async fn read_page(&self, objects: u32, token: &str, expected: usize) -> Result<Answer, End> {
+    /// Begins to read a page of at most so many `objects`, of about `expected` bytes.
+    async fn open_page(
+        &self,
+        objects: u32,
+        token: &str,
+        expected: usize,
+    ) -> Result<Page<impl AsyncBufRead + Unpin + use<>>, End> {
         let accept = Encoding::of_lists(self.collection.source.kind());
         let length = Length { expected, most: PAGE_BYTES };
         let answer = self.api.list(&self.collection.list(objects, token), accept, length).await;
@@ -226,8 +235,9 @@ impl Watch {
 
     /// Fails with `Expired` when the store is behind `version`: it was restored from an older copy.
     async fn compare(&self, version: &str) -> Result<(), End> {
-        let answer = self.read_page(1, "", 0).await?;
-        let theirs = Page::read(&answer)?.version;
+        let mut page = self.open_page(1, "", 0).await?;
+        while page.next().await?.is_some() {}
+        let theirs = page.end()?.version;
         let (ours, theirs) = (version.parse::<u64>(), theirs.parse::<u64>());
         match (ours, theirs) {
             (Ok(ours), Ok(theirs)) if theirs < ours => {
