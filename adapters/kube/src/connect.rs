@@ -95,7 +95,8 @@ fn proxy(config: &Config, environment: impl Fn(&str) -> Option<String>) -> Optio
     let variable = |names: [&str; 2]| names.into_iter().find_map(set).unwrap_or_default();
     let is_of_environment =
         variable(["HTTPS_PROXY", "https_proxy"]).parse::<Uri>().is_ok_and(|it| it == proxy);
-    let matcher = Matcher::builder().all(proxy.to_string()).no(variable(["NO_PROXY", "no_proxy"])).build();
+    // Only what is excluded matters, whatever the proxy.
+    let matcher = Matcher::builder().all("http://proxy").no(variable(["NO_PROXY", "no_proxy"])).build();
     let is_excluded = is_of_environment && matcher.intercept(&config.cluster_url).is_none();
     (!is_excluded).then_some(proxy)
 }
@@ -240,6 +241,7 @@ mod tests {
         };
         let office = "http://proxy.example:3128";
         assert!(used(office, &[("HTTPS_PROXY", office)]));
+        assert!(used("socks5://bastion:1080", &[("HTTPS_PROXY", "socks5://bastion:1080")]));
         assert!(used(office, &[("HTTPS_PROXY", office), ("NO_PROXY", "10.2.0.0/16,.example")]));
         assert!(!used(office, &[("HTTPS_PROXY", office), ("NO_PROXY", "localhost,10.0.0.0/8")]));
         assert!(!used(office, &[("HTTPS_PROXY", ""), ("https_proxy", office), ("no_proxy", "10.1.2.3")]));
