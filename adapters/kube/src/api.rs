@@ -182,11 +182,10 @@ async fn read_up_to(
     reader: impl AsyncBufRead + Unpin,
     Length { expected, most }: Length,
 ) -> Result<Vec<u8>, Failure> {
-    let lost = |error: io::Error| Failure::Lost(error.to_string());
     let mut reader = reader.take(most);
     let mut content = Vec::with_capacity(expected);
     loop {
-        let piece = reader.fill_buf().await.map_err(lost)?;
+        let piece = reader.fill_buf().await?;
         if piece.is_empty() {
             return Ok(content);
         }
@@ -196,7 +195,8 @@ async fn read_up_to(
     }
 }
 
-fn silent(limit: Duration) -> Failure {
+/// The failure of a request to which nothing came for so long.
+pub(crate) fn silent(limit: Duration) -> Failure {
     Failure::Lost(format!("nothing came within {} ms", limit.as_millis()))
 }
 

@@ -70,7 +70,7 @@ const fn is_wanted_as_protobuf(kind: Kind) -> bool {
     matches!(kind, Kind::Node)
 }
 
-/// An answer, as it came.
+/// What came for one event of a watch.
 #[derive(Clone, Debug)]
 pub(crate) struct Answer {
     pub(crate) encoding: Encoding,

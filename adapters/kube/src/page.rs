@@ -15,7 +15,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use tokio::time::timeout;
 
-use crate::api::READ_TIMEOUT;
+use crate::api::{READ_TIMEOUT, silent};
 use crate::encoding::{OBJECT_BYTES, Sent, unreadable};
 use crate::failure::Failure;
 use crate::protobuf::{ListMetadata, MAGIC};
@@ -105,7 +105,7 @@ impl<R: AsyncBufRead + Unpin> Page<R> {
             Objects::Protobuf(fields) => fields,
         };
         let object = timeout(READ_TIMEOUT, fields.object(&mut self.metadata)).await;
-        let object = object.map_err(|_| Failure::Lost("a list fell silent".to_owned()))??;
+        let object = object.map_err(|_| silent(READ_TIMEOUT))??;
         Ok(object.map(Sent::Protobuf))
     }
 }
@@ -198,9 +198,9 @@ impl<R: AsyncBufRead + Unpin> Fields<R> {
         if most > self.left {
             return Err(unreadable("a field is longer than its message"));
         }
-        let piece = self.reader.fill_buf().await.map_err(lost)?;
+        let piece = self.reader.fill_buf().await?;
         if piece.is_empty() {
-            return Err(lost(io::ErrorKind::UnexpectedEof.into()));
+            return Err(io::Error::from(io::ErrorKind::UnexpectedEof).into());
         }
         Ok(&piece[..piece.len().min(usize::try_from(most).unwrap_or(usize::MAX))])
     }
@@ -213,17 +213,13 @@ impl<R: AsyncBufRead + Unpin> Fields<R> {
     /// Reads what comes after the message: only then the connection can be used again.
     async fn finish(&mut self) -> Result<(), Failure> {
         loop {
-            let length = self.reader.fill_buf().await.map_err(lost)?.len();
+            let length = self.reader.fill_buf().await?.len();
             if length == 0 {
                 return Ok(());
             }
             self.reader.consume_unpin(length);
         }
     }
-}
-
-fn lost(error: io::Error) -> Failure {
-    Failure::Lost(error.to_string())
 }
 
 #[derive(Deserialize)]

@@ -227,7 +227,7 @@ impl Watch {
             match timeout(rest, events.next()).await {
                 Ok(Ok(Some(event))) => self.event(&event, version).await?,
                 Ok(Ok(None)) => return Ok(()),
-                Ok(Err(error)) => return Err(Failure::Lost(error.to_string()).into()),
+                Ok(Err(error)) => return Err(Failure::from(error).into()),
                 Err(_) => return Err(Failure::Lost("the watch fell silent".into()).into()),
             }
         }
