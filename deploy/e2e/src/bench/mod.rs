@@ -16,7 +16,7 @@ use anyhow::{Context, Result, ensure};
 use serde_json::Value;
 
 use crate::deadline::{eventually, eventually_every};
-use crate::farm::Tally;
+use crate::farm::{TALLIED, Tally};
 use crate::fleet::Fleet;
 use crate::process::{Process, run_to_end};
 use crate::programs;
@@ -40,9 +40,6 @@ const OWNERS: &str = "clusterpackageversions/status";
 
 /// A pause between two looks at the tally of the farm.
 const LOOK: Duration = Duration::from_millis(250);
-
-/// How often the farm writes its tally.
-const TALLIED: Duration = Duration::from_millis(100);
 
 /// How long each batch of a rollout with a strategy is watched. What that costs does not depend on its length.
 const BAKE: Duration = Duration::from_secs(5);

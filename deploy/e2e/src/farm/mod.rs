@@ -31,7 +31,7 @@ use self::host::{Deed, Host, Sort};
 use self::visitor::Visitor;
 
 /// How often the tally is written.
-const TELL: Duration = Duration::from_millis(100);
+pub const TALLIED: Duration = Duration::from_millis(100);
 
 /// What a farm needs.
 #[derive(Clone, Debug)]
@@ -122,7 +122,7 @@ impl Farm {
             counts: Counts::default(),
         });
         tokio::spawn(accept(listener, Arc::new(config), Arc::clone(&running)));
-        let mut tell = interval(TELL);
+        let mut tell = interval(TALLIED);
         loop {
             tell.tick().await;
             running.tally().write(&self.tally)?;
