@@ -132,6 +132,9 @@ pub(super) fn observe(world: &mut World, id: VersionId, object: Option<Box<Versi
     let lists = world.stores.get(store).map_or(0, |store| store.lists);
     let spec = object.as_ref().and_then(|object| object.spec.as_ref().ok());
     world.makes_nodes |= spec.is_some_and(|spec| spec.node_identity.is_some());
+    if let Some(spec) = spec.filter(|spec| spec.disruption.drains() || spec.node_identity.is_some()) {
+        world.draining.insert(spec.component);
+    }
     world.ruled |= spec.is_some_and(|spec| !spec.requires.is_empty());
     world.ordered |= world.ruled || spec.is_some_and(|spec| !spec.depends_on.is_empty());
     let version = world.version_mut(id);

@@ -126,6 +126,8 @@ pub struct World {
     pub(crate) ruled: bool,
     /// Any version ever observed makes Nodes.
     pub(crate) makes_nodes: bool,
+    /// The components of which any version ever observed needs pods to leave a Node, as it comes or as it goes.
+    pub(crate) draining: BTreeSet<ComponentId>,
     /// The subjects that have to be reconciled and are not queued yet.
     touched: Vec<(Subject, Priority)>,
     pub(crate) now: Timestamp,

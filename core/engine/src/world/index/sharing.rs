@@ -33,19 +33,24 @@ impl World {
         record: &Rollout,
         picked: &BTreeSet<MachineId>,
     ) -> Vec<u32> {
+        if !self.may_drain(state) {
+            return Vec::new();
+        }
         let rollouts = self.fleet.rollouts.iter().enumerate();
         let others = rollouts.filter(|(other, _)| *other != index);
         let granted = others.flat_map(|(_, other)| other.holders.iter().map(|(_, id)| *id));
         let ids = granted.chain(self.nodes.kept()).chain(picked.iter().copied());
+        // In the order of what is cheap to ask: this goes through every machine that is at work, at each decision.
         let rank_of = |id: MachineId| {
             let machine = self.machine(id);
-            let rank = state.key.rank(machine.uid()?);
-            let is_shared = rank < record.admitted_below
-                && state.waiting.contains(&(rank, id))
+            let standing = machine.standing(index);
+            let is_shared = standing.is_unfinished()
+                && !standing.is_granted()
+                && (picked.contains(&id) || self.is_drained_besides(index, machine))
                 && self.is_drained_for(state, machine)
-                && !machine.is_drain_held_up()
-                && (picked.contains(&id) || self.is_drained_besides(index, machine));
-            is_shared.then_some(rank)
+                && !machine.is_drain_held_up();
+            let rank = state.key.rank(machine.uid().filter(|_| is_shared)?);
+            (rank < record.admitted_below).then_some(rank)
         };
         let mut ranks: Vec<u32> = ids.filter_map(rank_of).collect();
         ranks.sort_unstable();

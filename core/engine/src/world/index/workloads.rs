@@ -75,7 +75,14 @@ impl World {
 
     /// Whether a machine has a Node that is drained before it gets what a rollout brings.
     pub(crate) fn is_drained_for(&self, rollout: &RolloutState, machine: &Machine) -> bool {
-        let goes = machine.installed(rollout.record.component).map(|installed| installed.version);
-        machine.node.is_some() && self.needs_drain(goes, rollout.record.target().version())
+        let goes = || machine.installed(rollout.record.component).map(|installed| installed.version);
+        self.may_drain(rollout)
+            && machine.node.is_some()
+            && self.needs_drain(goes(), rollout.record.target().version())
+    }
+
+    /// Whether a rollout may drain Nodes at all: most do not, and then no machine has to be looked at.
+    pub(crate) fn may_drain(&self, rollout: &RolloutState) -> bool {
+        self.draining.contains(&rollout.record.component)
     }
 }
