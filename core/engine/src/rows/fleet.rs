@@ -303,6 +303,13 @@ impl RolloutState {
             && !record.is_reverted()
     }
 
+    /// When it began, while it permits nobody yet.
+    #[must_use]
+    pub fn begun_at(&self) -> Option<Timestamp> {
+        let permits_nobody = self.record.admitted_below == 0 && self.is_active() && !self.superseded;
+        permits_nobody.then_some(self.record.started_at)
+    }
+
     /// What its machines have said of its artefact.
     #[must_use]
     pub fn present_sample(&self) -> Option<&Sample> {

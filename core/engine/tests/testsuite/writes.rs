@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::fixture::{Fixture, WEB, want, web};
 use seaworthy_model::cause::{Cause, CauseKind};
-use seaworthy_model::effect::{Action, Target};
+use seaworthy_model::effect::{Action, Effect, Target};
 use seaworthy_model::event::{Event, Observation, Outcome};
 use seaworthy_model::id::MachineId;
 use seaworthy_model::report::{Blocker, Subject};
@@ -217,4 +217,63 @@ fn an_owner_whose_writes_are_refused_tries_again_within_seconds_and_not_each_tim
     assert!((15..=30).contains(&tries.len()), "{} tries", tries.len());
     let longest = tries.windows(2).map(|pair| pair[1].since(pair[0])).max().unwrap();
     assert!(longest <= Duration::from_millis(4_100), "{longest:?}");
+}
+
+/// Turns until a rollout has begun and permits nobody yet. The owner's next write waits, everything else is executed.
+/// Returns that write and what was written to machines.
+fn begun(fixture: &mut Fixture) -> (Action, Vec<Action>) {
+    let mut owners = None;
+    let mut written = Vec::new();
+    for _ in 0..40 {
+        let _ = fixture.turn();
+        let has_begun = !fixture.store.fleet.as_ref().unwrap().status.rollouts.is_empty();
+        let waits = |action: &Action| has_begun && action.target == Target::PackageVersion;
+        let (held, others) = std::mem::take(&mut fixture.pending).into_iter().partition(waits);
+        owners = owners.or(Vec::into_iter(held).next());
+        fixture.pending = others;
+        written.extend(fixture.pending.iter().filter(|action| is_write(action)).cloned());
+        fixture.execute();
+    }
+    (owners.expect("a rollout begins"), written)
+}
+
+fn is_write(action: &Action) -> bool {
+    matches!(action.target, Target::Machine(_))
+        && matches!(action.effect, Effect::WriteMachineStatus(_) | Effect::Import(_))
+}
+
+/// A host is read between the write that begins a rollout and the one that permits its first batch: nothing is asked of the
+/// machine yet, which is not worth a write.
+#[test]
+fn a_new_machine_says_nothing_while_its_first_batch_is_about_to_be_permitted() {
+    let mut fixture = Fixture::new(2);
+    fixture.store.defaults(vec![want(WEB, web(1))]);
+    let (first_batch, early) = begun(&mut fixture);
+    assert_eq!(early, [], "nothing is asked of the machines yet");
+    let outcome = fixture.outcome(&first_batch);
+    fixture.engine.observe(Event::Finished { action: first_batch.id, outcome });
+    fixture.deliver();
+    let mut writes = 0;
+    for _ in 0..40 {
+        let _ = fixture.turn();
+        writes += fixture.pending.iter().filter(|action| is_write(action)).count();
+        fixture.execute();
+    }
+    assert_eq!(fixture.web(), [Some(1), Some(1)]);
+    assert_eq!(writes, 4, "an import and what came of it, of each machine");
+}
+
+/// A rollout that permits nobody for longer does not keep new machines from having a status.
+#[test]
+fn a_new_machine_does_not_wait_long_for_a_first_batch() {
+    let mut fixture = Fixture::new(2);
+    fixture.store.defaults(vec![want(WEB, web(1))]);
+    let _ = begun(&mut fixture);
+    fixture.now = fixture.now + fixture.config.admission_wait;
+    for _ in 0..10 {
+        let _ = fixture.turn();
+        fixture.execute();
+    }
+    let observed = fixture.store.machines.values().map(|machine| machine.status.observed_generation);
+    assert_eq!(observed.collect::<Vec<_>>(), [1, 1]);
 }

@@ -97,7 +97,8 @@ impl<'w> Step<'w> {
         }
         // An obstacle of a component is reported before a wait for that component: it is the cause.
         let Some((blocker, reason, detail)) = found.obstacle.or(hindered) else {
-            return if found.is_ungranted { self.await_grant(draft) } else { self.settle(draft) };
+            let awaits = found.is_ungranted || self.awaits_first_batch(draft);
+            return if awaits { self.await_grant(draft) } else { self.settle(draft) };
         };
         if self.remove_mark(draft) {
             return;
@@ -166,6 +167,25 @@ impl<'w> Step<'w> {
             return;
         }
         draft.wait_as_well(Blocker::AwaitingGrant);
+    }
+
+    /// Whether a new machine is about to be asked for something: a rollout that begins permits its first batch with its next
+    /// write. A machine that said in between that all is as desired would say so too early, for the price of a write. One whose
+    /// rollout permits nobody for longer is told as it is.
+    fn awaits_first_batch(self, draft: &mut Draft<'_>) -> bool {
+        if self.object.status.observed_generation != 0 {
+            return false;
+        }
+        let wait = draft.config.admission_wait;
+        let begun = targets(self.world, self.machine).filter_map(|target| match target.origin {
+            Origin::Rollout(index) => self.world.fleet.rollouts[index].begun_at(),
+            Origin::Pin | Origin::Left(_) | Origin::Nobody => None,
+        });
+        let until = begun.map(|at| at + wait).max().filter(|until| draft.now < *until);
+        if let Some(until) = until {
+            draft.wake_at(until, WakeReason::Admission);
+        }
+        until.is_some()
     }
 
     /// Whether a machine that yielded because of a blocker is still blocked. It goes on with what needs no grant.

@@ -53,8 +53,7 @@ impl Step<'_> {
     /// takes the grant back.
     pub(super) fn holds_grant(self, index: usize) -> bool {
         let owner = self.world.fleet.rollouts.get(index).map(|rollout| rollout.owner);
-        let charter = owner.and_then(|owner| self.world.charter(owner));
-        let epoch = charter.map(|charter| charter.status.epoch);
+        let epoch = owner.and_then(|owner| self.world.recorded_epoch(owner));
         self.machine.standing(index) == Standing::Granted && epoch == Some(self.world.epoch())
     }
 

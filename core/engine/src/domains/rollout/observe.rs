@@ -6,6 +6,7 @@ use alloc::vec::Vec;
 
 use seaworthy_model::component_set::SetObject;
 use seaworthy_model::id::{MachineId, StoreId, Uid};
+use seaworthy_model::lease::Epoch;
 use seaworthy_model::meta::Meta;
 use seaworthy_model::package_version::{PackageVersionObject, Rollout};
 use seaworthy_model::report::Subject;
@@ -109,13 +110,15 @@ fn forget(writes: &mut Writes, seen: Known, new: Known) {
 
 fn change(world: &World, owner: Owner, new: Option<Charter<'_>>, respecified: bool, reach: Reach) -> Change {
     let seen = world.charter(owner);
-    let records = |charter: Charter<'_>| -> (_, _, Vec<Rollout>) {
-        (charter.meta.uid, charter.status.epoch, charter.status.rollouts.clone())
-    };
     let recorded = seen.map(records) != new.map(records);
     let only_grants = !respecified
         && seen.zip(new).is_some_and(|(seen, new)| world.differs_in_grants_only(owner, seen, new));
     Change { owner, only_grants, matters: respecified || recorded, reach, uses: world.fleet_uses() }
+}
+
+/// What of an owner's status rollouts are derived from.
+const fn records<'w>(charter: Charter<'w>) -> (Uid, Epoch, &'w [Rollout]) {
+    (charter.meta.uid, charter.status.epoch, charter.status.rollouts.as_slice())
 }
 
 /// Derives the rollouts anew, now that an owner has changed.

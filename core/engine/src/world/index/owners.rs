@@ -7,6 +7,7 @@ use core::cmp::Reverse;
 use seaworthy_model::effect::ActionId;
 use seaworthy_model::id::{CanaryId, ComponentId, MachineId, SetId};
 use seaworthy_model::labels::Labels;
+use seaworthy_model::lease::Epoch;
 
 use crate::rows::machine::Machine;
 use crate::rows::set::{Charter, Doubt, Owner, Set};
@@ -58,6 +59,14 @@ impl World {
         match owner {
             Owner::Fleet => self.fleet.object().map(Charter::from),
             Owner::Set(_) | Owner::Canary(_) => self.set(owner)?.object().map(Charter::from),
+        }
+    }
+
+    /// The epoch in the record of an owner. It is asked of every machine that is granted.
+    pub(crate) fn recorded_epoch(&self, owner: Owner) -> Option<Epoch> {
+        match owner {
+            Owner::Fleet => self.fleet.object().map(|object| object.status.epoch),
+            Owner::Set(_) | Owner::Canary(_) => self.set(owner)?.object().map(|object| object.status.epoch),
         }
     }
 

@@ -40,14 +40,14 @@ impl World {
         let others = rollouts.filter(|(other, _)| *other != index);
         let granted = others.flat_map(|(_, other)| other.holders.iter().map(|(_, id)| *id));
         let ids = granted.chain(self.nodes.kept()).chain(picked.iter().copied());
-        // In the order of what is cheap to ask: this goes through every machine that is at work, at each decision.
+        // The cheapest question comes first: this goes through every machine that is at work, at each decision.
         let rank_of = |id: MachineId| {
             let machine = self.machine(id);
             let standing = machine.standing(index);
             let is_shared = standing.is_unfinished()
                 && !standing.is_granted()
-                && (picked.contains(&id) || self.is_drained_besides(index, machine))
                 && self.is_drained_for(state, machine)
+                && (picked.contains(&id) || self.is_drained_besides(index, machine))
                 && !machine.is_drain_held_up();
             let rank = state.key.rank(machine.uid().filter(|_| is_shared)?);
             (rank < record.admitted_below).then_some(rank)
