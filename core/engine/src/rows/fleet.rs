@@ -291,23 +291,19 @@ impl RolloutState {
         self.record.completed_at.is_none()
     }
 
-    /// Whether it has gates, and its first batch was not permitted yet.
-    #[must_use]
-    pub fn is_before_first_batch(&self) -> bool {
-        let record = &self.record;
-        let is_first = record.course.as_ref().is_some_and(|course| course.batch == 0);
-        is_first
-            && record.admitted_below == 0
-            && self.is_active()
-            && !self.superseded
-            && !record.is_reverted()
-    }
-
     /// When it began, while it permits nobody yet.
     #[must_use]
     pub fn begun_at(&self) -> Option<Timestamp> {
         let permits_nobody = self.record.admitted_below == 0 && self.is_active() && !self.superseded;
         permits_nobody.then_some(self.record.started_at)
+    }
+
+    /// Whether it has gates, and its first batch was not permitted yet.
+    #[must_use]
+    pub fn is_before_first_batch(&self) -> bool {
+        let record = &self.record;
+        let is_first = record.course.as_ref().is_some_and(|course| course.batch == 0);
+        is_first && self.begun_at().is_some() && !record.is_reverted()
     }
 
     /// What its machines have said of its artefact.
