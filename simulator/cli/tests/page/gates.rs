@@ -36,7 +36,7 @@ fn seek(browser: &mut Browser, moment: &str) {
 #[test]
 fn a_failed_gate_says_why_and_what_follows() {
     let browser = &mut open("gate_rolls_back.yaml", "1h05m");
-    says(browser, "moment-rollouts", &["Baking", "kubelet 1.36.1 → 1.36.3", "batch 1 bakes until 1h20m47s"]);
+    says(browser, "moment-rollouts", &["Baking", "kubelet 1.36.1 → 1.36.3", "batch 1 bakes until 1h20m25s"]);
     seek(browser, "1h10m");
     browser.until("document.getElementById('moment-time').textContent === 'at 1h10m00s'");
     says(
