@@ -3,13 +3,12 @@
 
 use alloc::format;
 
-use seaworthy_engine::{Work, World};
-use seaworthy_model::effect::{Effect, Target};
+use seaworthy_engine::{Owner, Work, World};
 use seaworthy_model::id::MachineId;
 use seaworthy_model::package_version::PackageVersionStatus;
 use seaworthy_model::report::{Blocker, Turn};
 
-use crate::invariant::{Findings, Invariant, works};
+use crate::invariant::{Findings, Invariant, recorded, works};
 
 pub(crate) const INVARIANT: Invariant = Invariant { name: "policy", judge };
 
@@ -25,12 +24,8 @@ fn judge(world: &World, turn: &Turn, findings: &mut Findings<'_>) {
         }
     }
     for action in &turn.actions {
-        let (Target::PackageVersion, Effect::WritePackageVersionStatus(status)) =
-            (action.target, &action.effect)
-        else {
-            continue;
-        };
-        if let Some((id, blocker)) = granted(world, status) {
+        let Some(record) = recorded(action) else { continue };
+        if let Some((id, blocker)) = granted(world, record) {
             findings.against(action, format!("{id:?} is granted its turn in spite of {}", blocker.name()));
         }
     }
@@ -42,8 +37,9 @@ fn stop(world: &World, id: MachineId, rolls_back: bool) -> Option<Blocker> {
 }
 
 /// The first machine that is granted its turn now and must not start. Of machines with equal ranks one may.
-fn granted(world: &World, status: &PackageVersionStatus) -> Option<(MachineId, Blocker)> {
-    let rollouts = world.fleet.rollouts.iter().filter_map(|state| {
+fn granted(world: &World, (owner, status): (Owner, &PackageVersionStatus)) -> Option<(MachineId, Blocker)> {
+    let own = world.fleet.rollouts.iter().filter(|state| state.owner == owner);
+    let rollouts = own.filter_map(|state| {
         let record = status.rollout(state.record.component)?;
         (record.generation == state.record.generation).then_some((state, record))
     });

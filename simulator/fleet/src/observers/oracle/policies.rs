@@ -17,7 +17,6 @@ use seaworthy_kernel::Timestamp;
 use seaworthy_model::id::Kind;
 use seaworthy_model::labels::Labels;
 use seaworthy_model::lease::Epoch;
-use seaworthy_model::package_version::SINGLETON;
 use seaworthy_model::policy::{Domain, PolicySpec, Stop};
 use seaworthy_model::quantity::CountOrPercent;
 
@@ -297,12 +296,15 @@ fn was_set_up(machine: &Machine) -> bool {
         .is_some_and(|status| !status.installed.is_empty() && status.observed_generation > 0)
 }
 
-/// Whether any rollout gives back what machines had before.
+/// Whether any rollout gives back what machines had before, whoever owns it.
 fn is_any_reverted(api: &ApiServer) -> bool {
-    let Some(object) = api.get(Kind::ClusterPackageVersion, SINGLETON) else { return false };
-    let status = object.package_version().and_then(|fleet| fleet.status.as_ref());
-    let rollouts = status.into_iter().flat_map(|status| &status.rollouts);
-    rollouts
-        .into_iter()
-        .any(|rollout| rollout.course.as_ref().is_some_and(|course| course.reverted_at.is_some()))
+    let kinds = [Kind::ClusterPackageVersion, Kind::MachineComponentSet, Kind::CanaryRelease];
+    kinds.into_iter().flat_map(|kind| api.collection(kind).objects()).any(|owner| has_reverted(owner))
+}
+
+/// Whether a rollout in the record of an object gives back what machines had before.
+fn has_reverted(owner: &Stored) -> bool {
+    let Some((_, Some(status))) = owner.charter() else { return false };
+    let courses = status.rollouts.iter().filter_map(|rollout| rollout.course.as_ref());
+    courses.into_iter().any(|course| course.reverted_at.is_some())
 }
