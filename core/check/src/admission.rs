@@ -6,7 +6,7 @@ use alloc::collections::BTreeSet;
 use alloc::format;
 use alloc::vec::Vec;
 
-use seaworthy_engine::{Machine, Origin, Owner, RolloutState, Standing, World, targets};
+use seaworthy_engine::{Machine, Origin, Owner, RolloutState, Standing, Ticket, World, targets};
 use seaworthy_model::effect::Action;
 use seaworthy_model::host::Change;
 use seaworthy_model::id::{ComponentId, MachineId};
@@ -72,8 +72,9 @@ fn judge_status(
         };
         taken.extend(granted.into_iter().filter(takes));
     }
-    let mut others = world.in_flight().values().filter(|other| other.subject != owner.subject());
-    if !taken.is_empty() && others.any(|other| is_record(world, other.subject)) {
+    let mut writes = world.in_flight().values().filter(|other| other.ticket == Ticket::Write);
+    let is_other = |subject: Subject| subject != owner.subject() && is_record(world, subject);
+    if !taken.is_empty() && writes.any(|write| is_other(write.subject)) {
         findings.against(action, "machines are granted while another record may be written".into());
     }
     let taken = taken.len();
