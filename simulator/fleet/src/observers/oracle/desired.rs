@@ -9,7 +9,9 @@ use std::sync::Arc;
 use seaworthy_api::names::Names;
 use seaworthy_api::object::{CanaryRelease, ClusterPackageVersion, Machine, Metadata};
 use seaworthy_api::parse;
-use seaworthy_api::v1alpha1::{CanaryMachine, ClusterPackageVersionStatus, ComponentSetting, LabelSelector};
+use seaworthy_api::v1alpha1::{
+    CanaryMachine, ClusterPackageVersionStatus, ComponentSetting, GateStatus, LabelSelector,
+};
 use seaworthy_model::component_set::SetSpec;
 use seaworthy_model::id::Kind;
 use seaworthy_model::package_version::SINGLETON;
@@ -280,10 +282,15 @@ pub(crate) fn reverted_to(
     })?;
     let (gate, from) = (course.failed_gate.as_ref()?, rollout.from.as_ref()?);
     let is_for_it = rollout.to.version == setting.version && rollout.to.parameters == setting.parameters;
-    (is_for_it && gate.failed + gate.unavailable > 0).then(|| ComponentSetting {
+    (is_for_it && has_found_trouble(gate)).then(|| ComponentSetting {
         name: setting.name.clone(),
         state: from.state.clone(),
         version: from.version.clone(),
         parameters: from.parameters.clone(),
     })
+}
+
+/// Whether a gate that has failed names machines that went wrong, series that its query found, or probe pods that did not start.
+pub(super) const fn has_found_trouble(gate: &GateStatus) -> bool {
+    gate.failed + gate.unavailable + gate.series + gate.unstarted > 0
 }

@@ -44,7 +44,7 @@ use seaworthy_model::report::{Blocker, Subject};
 use seaworthy_model::requirement::{Party, Requirement, VersionNumber};
 
 use super::convergence::Stray;
-use super::desired::Desired;
+use super::desired::{Desired, has_found_trouble};
 use super::mistaken::recorded_host;
 use super::policies::spec_of;
 use crate::vocabulary::machine_name;
@@ -293,13 +293,13 @@ impl<'a> Truth<'a> {
         })
     }
 
-    /// Whether the record shows that the gate after this batch has failed, for machines that went wrong.
+    /// Whether the record shows that the gate after this batch has failed, and what it has found.
     fn has_failed_gate(&self, batch: u32) -> bool {
         let desired = Desired::of(self.world.api_servers.home());
         let courses = desired.records().flat_map(|status| &status.rollouts);
         courses.filter_map(|rollout| rollout.course.as_ref()).any(|course| {
             let gate = course.failed_gate.as_ref();
-            course.batch == i64::from(batch) && gate.is_some_and(|gate| gate.failed + gate.unavailable > 0)
+            course.batch == i64::from(batch) && gate.is_some_and(has_found_trouble)
         })
     }
 
