@@ -69,5 +69,5 @@ pub use layout::{Layout, ROOT};
 pub use orders::Host;
 pub use site::Site;
 pub use steps::{Steps, Unobserved};
-pub use system::{System, UnitState};
+pub use system::{System, UnitState, UnitStatus};
 pub use systemd::Systemd;

@@ -144,9 +144,11 @@ impl Manifest {
         };
         found(Drift::FILES, self.changed_file(layout));
         found(Drift::LINKS, self.links.iter().find_map(|link| link.difference(layout)));
-        let mut running = None;
+        let (mut running, mut restarts) = (None, None);
         if let Some(unit) = &self.unit {
-            match system.unit(&unit.name)? {
+            let status = system.status(&unit.name)?;
+            restarts = status.restarts;
+            match status.state {
                 UnitState::Running { pid } => {
                     running = running_binary(pid);
                     if unit.binary.is_some() && running != unit.binary {
@@ -171,6 +173,7 @@ impl Manifest {
             differs,
             rendered: rendered.collect(),
             running,
+            restarts,
         })
     }
 }

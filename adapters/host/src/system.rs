@@ -48,11 +48,19 @@ pub trait System {
     /// When it goes on.
     fn stop(&self, unit: &str) -> Result<()>;
 
+    /// How a unit is, and how often the system has started it again by itself.
+    ///
+    /// # Errors
+    /// When the system does not tell how it is.
+    fn status(&self, unit: &str) -> Result<UnitStatus>;
+
     /// How a unit is.
     ///
     /// # Errors
     /// When the system does not tell.
-    fn unit(&self, unit: &str) -> Result<UnitState>;
+    fn unit(&self, unit: &str) -> Result<UnitState> {
+        self.status(unit).map(|status| status.state)
+    }
 
     /// Where anything is mounted, in the order in which it was.
     ///
@@ -94,6 +102,16 @@ pub trait System {
 
     /// Waits.
     fn wait(&self, span: Duration);
+}
+
+/// What the system tells of a unit.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnitStatus {
+    /// How it is.
+    pub state: UnitState,
+    /// How often the system has started it again by itself since it was last started by an order; `None` when the system
+    /// does not count that.
+    pub restarts: Option<u32>,
 }
 
 /// How a unit is.

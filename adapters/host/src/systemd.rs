@@ -17,7 +17,7 @@ use seaworthy_model::host::{BootId, OperationId};
 use crate::failure::{self, Result};
 use crate::layout::Layout;
 use crate::process::{PATH, wait_bounded};
-use crate::system::{System, UnitState};
+use crate::system::{System, UnitState, UnitStatus};
 
 /// systemd's own time-outs end a start or stop after 90 s unless the unit says otherwise.
 const PATIENCE: Duration = Duration::from_secs(300);
@@ -122,6 +122,21 @@ fn words(pipe: Option<impl Read>) -> String {
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
+/// What `systemctl show` prints of a unit. systemd before version 235 has no `NRestarts`, and prints nothing for it.
+fn status(text: &str) -> UnitStatus {
+    let property = |name: &str| {
+        text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix('=')).unwrap_or_default()
+    };
+    let pid = property("MainPID").parse().unwrap_or(0);
+    let state = match property("ActiveState") {
+        "active" | "reloading" if pid != 0 => UnitState::Running { pid },
+        "active" if property("SubState") == "exited" => UnitState::Exited,
+        "inactive" | "failed" => UnitState::Stopped,
+        _ => UnitState::Waiting,
+    };
+    UnitStatus { state, restarts: property("NRestarts").parse().ok() }
+}
+
 /// The mount point in a line of `mountinfo`: the fifth word, with blanks and backslashes in octal.
 fn mount_point(line: &[u8]) -> Option<PathBuf> {
     let word = line.split(|byte| *byte == b' ').nth(4)?;
@@ -170,18 +185,9 @@ impl System for Systemd {
         self.systemctl(["stop", unit]).map(drop)
     }
 
-    fn unit(&self, unit: &str) -> Result<UnitState> {
-        let text = self.systemctl(["show", "--property=ActiveState,SubState,MainPID", unit])?;
-        let property = |name: &str| {
-            text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix('=')).unwrap_or_default()
-        };
-        let pid = property("MainPID").parse().unwrap_or(0);
-        Ok(match property("ActiveState") {
-            "active" | "reloading" if pid != 0 => UnitState::Running { pid },
-            "active" if property("SubState") == "exited" => UnitState::Exited,
-            "inactive" | "failed" => UnitState::Stopped,
-            _ => UnitState::Waiting,
-        })
+    fn status(&self, unit: &str) -> Result<UnitStatus> {
+        let properties = "--property=ActiveState,SubState,MainPID,NRestarts";
+        Ok(status(&self.systemctl(["show", properties, unit])?))
     }
 
     fn mounts(&self) -> Result<Vec<PathBuf>> {
@@ -239,6 +245,17 @@ mod tests {
         let line = b"36 35 98:0 /mnt1 /var/lib/a\\040b\\134c rw,noatime master:1 - ext3 /dev/root rw";
         assert_eq!(mount_point(line), Some(PathBuf::from("/var/lib/a b\\c")));
         assert_eq!(mount_point(b"36 35 98:0"), None);
+    }
+
+    #[test]
+    fn restarts_are_unknown_where_systemd_does_not_count_them() {
+        let runs = "MainPID=7\nActiveState=active\nSubState=running\n";
+        let running = UnitState::Running { pid: 7 };
+        assert_eq!(status(runs), UnitStatus { state: running.clone(), restarts: None });
+        let counted = format!("NRestarts=3\n{runs}");
+        assert_eq!(status(&counted), UnitStatus { state: running, restarts: Some(3) });
+        let waits = "NRestarts=12\nMainPID=0\nActiveState=activating\nSubState=auto-restart\n";
+        assert_eq!(status(waits), UnitStatus { state: UnitState::Waiting, restarts: Some(12) });
     }
 
     #[test]

@@ -154,7 +154,14 @@ pub struct InstalledComponent {
     pub release: ReleaseId,
     /// In what it differs from that release.
     pub drift: Drift,
+    /// How often the system has started its service again by itself since the service was last started by an order; 255 if it
+    /// is more. `None` when the host does not tell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub restarts: Option<u8>,
 }
+
+/// It is kept for each component of each host that was read.
+const _: () = assert!(size_of::<InstalledComponent>() == 44);
 
 /// In what an installed component differs from its release. Empty means that every digest is right, links and unit
 /// are in place, and the running binary is the release's own.

@@ -209,6 +209,28 @@ fn drift_is_seen_and_repaired() {
     world.end();
 }
 
+/// A service that dies and is started again runs whenever somebody looks: only the count tells of it. An order to start it
+/// begins a new count.
+#[test]
+fn restarts_of_a_service_are_reported_until_it_is_started_by_an_order() {
+    let (world, artefacts) = new_host("orders-restarts");
+    let seen = |counter| {
+        let facts = facts(world.handle(&request(counter, Command::Facts)));
+        assert_eq!(facts.components[0].drift, Drift::NONE);
+        facts.components[0].restarts
+    };
+    succeed(world.handle(&apply(artefacts.install(1, OLD))));
+    assert_eq!(seen(2), Some(0));
+    world.units(&Unobserved).crash("webd.service");
+    world.units(&Unobserved).crash("webd.service");
+    assert_eq!(seen(3), Some(2));
+    let changed = succeed(world.handle(&apply(artefacts.install(4, NEW))));
+    assert_eq!(changed.components[0].restarts, Some(0));
+    world.units(&Unobserved).crash("webd.service");
+    assert_eq!(seen(5), Some(1));
+    world.end();
+}
+
 #[test]
 fn a_release_that_does_not_work() {
     let (world, artefacts) = new_host("orders-sick");

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use seaworthy_host::{Host, Layout, Site, System, UnitState, Unobserved};
+use seaworthy_host::{Host, Layout, Site, System, UnitStatus, Unobserved};
 use seaworthy_model::cause::{Cause, CauseKind};
 use seaworthy_model::host::{BootId, OperationId};
 
@@ -61,9 +61,9 @@ impl System for Flawed<'_> {
         self.units.stop(unit)
     }
 
-    fn unit(&self, unit: &str) -> Result<UnitState, Cause> {
+    fn status(&self, unit: &str) -> Result<UnitStatus, Cause> {
         self.fail_if(&Flaw::HidesUnits)?;
-        self.units.unit(unit)
+        self.units.status(unit)
     }
 
     fn mounts(&self) -> Result<Vec<PathBuf>, Cause> {

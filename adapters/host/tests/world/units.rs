@@ -9,7 +9,7 @@ use std::sync::Mutex;
 use std::thread;
 use std::time::Duration;
 
-use seaworthy_host::{Host, Layout, Site, Steps, System, UnitState, Unobserved};
+use seaworthy_host::{Host, Layout, Site, Steps, System, UnitState, UnitStatus, Unobserved};
 use seaworthy_model::cause::{Cause, CauseKind};
 use seaworthy_model::host::{BootId, OperationId};
 
@@ -80,6 +80,20 @@ impl<'a> Units<'a> {
     /// How often the host was started.
     fn boots(&self) -> u128 {
         fs::read_to_string(self.volatile.join("boot")).map_or(1, |text| text.parse().unwrap())
+    }
+
+    /// A service dies, and is started again by itself.
+    pub fn crash(&self, unit: &str) {
+        let restarts = self.restarts(unit) + 1;
+        self.stop(unit).unwrap();
+        self.start(unit).unwrap();
+        fs::write(self.volatile.join(format!("{unit}.restarts")), restarts.to_string()).unwrap();
+    }
+
+    /// How often a unit was started again by itself since it was started by an order.
+    fn restarts(&self, unit: &str) -> u32 {
+        let text = fs::read_to_string(self.volatile.join(format!("{unit}.restarts")));
+        text.map_or(0, |text| text.parse().unwrap())
     }
 
     /// The unit file as it was last read.
@@ -200,6 +214,7 @@ impl System for Units<'_> {
 
     fn restart(&self, unit: &str) -> Result<(), Cause> {
         self.stop(unit)?;
+        let _ = fs::remove_file(self.volatile.join(format!("{unit}.restarts")));
         self.start(unit)
     }
 
@@ -224,11 +239,13 @@ impl System for Units<'_> {
         Ok(())
     }
 
-    fn unit(&self, unit: &str) -> Result<UnitState, Cause> {
-        if self.volatile.join(format!("{unit}.done")).exists() {
-            return Ok(UnitState::Exited);
-        }
-        Ok(pid(&self.volatile, unit).map_or(UnitState::Stopped, |pid| UnitState::Running { pid }))
+    fn status(&self, unit: &str) -> Result<UnitStatus, Cause> {
+        let state = if self.volatile.join(format!("{unit}.done")).exists() {
+            UnitState::Exited
+        } else {
+            pid(&self.volatile, unit).map_or(UnitState::Stopped, |pid| UnitState::Running { pid })
+        };
+        Ok(UnitStatus { state, restarts: Some(self.restarts(unit)) })
     }
 
     fn mounts(&self) -> Result<Vec<PathBuf>, Cause> {

@@ -129,6 +129,7 @@ fn facts_of(
             version: names.version_object(&component.version_name),
             release: component.release,
             drift: component.drift,
+            restarts: component.restarts.map(|restarts| u8::try_from(restarts).unwrap_or(u8::MAX)),
         })
         .collect();
     components.sort_by_key(|component| component.component);
@@ -300,6 +301,7 @@ mod tests {
                 differs: None,
                 rendered: Vec::new(),
                 running: None,
+                restarts: None,
             }],
             operation: Some(wire::OperationReport {
                 id: OperationId { epoch: Epoch(3), sequence: 4 },
@@ -343,6 +345,27 @@ mod tests {
             panic!("not done")
         };
         assert_eq!(theirs.owner, Owner::Foreign { cluster: "c1".into(), machine: Uid(9) });
+    }
+
+    /// An older host program does not tell of restarts: then they are unknown, and not none.
+    #[test]
+    fn restarts_of_a_unit_are_passed_on_if_they_are_known() {
+        let mut told = facts();
+        let seen = |facts: wire::Facts| {
+            let framed = frame::encode(&Reply::new(Answer::Done(Box::new(facts)))).unwrap();
+            let reply = frame::decode(&framed[frame::HEADER..]).unwrap();
+            let Outcome::Done(Receipt::Host(seen)) = outcome(reply, "c1", sender(), &mut Names::default())
+            else {
+                panic!("not done")
+            };
+            seen.components[0].restarts
+        };
+        assert!(!serde_json::to_string(&told).unwrap().contains("restarts"), "as an older program reports");
+        assert_eq!(seen(told.clone()), None);
+        for (restarts, expected) in [(0, 0), (3, 3), (255, 255), (4_000_000_000, 255)] {
+            told.components[0].restarts = Some(restarts);
+            assert_eq!(seen(told.clone()), Some(expected), "{restarts}");
+        }
     }
 
     #[test]

@@ -169,6 +169,10 @@ pub struct Component {
     pub rendered: Vec<RenderedFile>,
     /// The digest of the binary that the running service consists of; absent when none runs.
     pub running: Option<Digest>,
+    /// How often the system has started its unit again by itself since it was last started by an order; absent when it has no
+    /// unit, when the system does not count that, and in reports of older host programs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub restarts: Option<u32>,
 }
 
 /// A file that was rendered for a host.

@@ -44,6 +44,7 @@ fn component(rendered: usize) -> Component {
         differs: None,
         rendered: vec![RenderedFile { path: String::new(), sha256: Digest::of(b"") }; rendered],
         running: None,
+        restarts: None,
     }
 }
 

@@ -75,7 +75,7 @@ fn what_is_in_its_place_before_it_is_probed_is_not_recorded() {
     let Installed { version, release } = report.release.unwrap();
     let mut swapped = facts.clone();
     let drift = Drift::NOT_RUNNING;
-    swapped.components = vec![InstalledComponent { component: WEB, version, release, drift }];
+    swapped.components = vec![InstalledComponent { component: WEB, version, release, drift, restarts: None }];
     swapped.operation = Some(OperationReport { state: OperationState::Running, ..report });
     fixture.engine.observe(Event::Finished { action: action.id, outcome: Outcome::Unknown });
     let no_connection = Outcome::Retryable(Cause::new(CauseKind::ConnectionFailed, "it is down"));
@@ -143,7 +143,8 @@ fn a_release_that_got_back_after_another_failed_proves_nothing() {
     let sick = sick.unwrap();
     let facts = &mut fixture.host(sick).facts;
     let Installed { version, release } = facts.operation.as_ref().unwrap().release.unwrap();
-    facts.components = vec![InstalledComponent { component: WEB, version, release, drift: Drift::NONE }];
+    facts.components =
+        vec![InstalledComponent { component: WEB, version, release, drift: Drift::NONE, restarts: None }];
     limit(&mut fixture, 3, 3);
     wish(&mut fixture, 3);
     fixture.pass(25 * HOUR);

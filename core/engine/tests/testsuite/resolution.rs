@@ -101,6 +101,7 @@ fn installed(machine: &OneMachine) -> Vec<InstalledComponent> {
             version: web(1),
             release: release(),
             drift: Drift::NONE,
+            restarts: None,
         })
         .collect()
 }

@@ -120,6 +120,7 @@ impl Host {
                     differs: None,
                     rendered: Vec::new(),
                     running: None,
+                    restarts: None,
                 };
                 let before = self.components.insert(operation.component.clone(), component);
                 if before.is_some_and(|before| before.release == new.id) {
