@@ -19,6 +19,7 @@ pub(crate) mod rank;
 pub(crate) mod refusals;
 pub(crate) mod release;
 pub(crate) mod repairs;
+pub(crate) mod restarts;
 pub(crate) mod sample;
 pub(crate) mod set;
 pub(crate) mod standing;

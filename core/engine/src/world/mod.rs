@@ -45,6 +45,7 @@ use crate::rows::machine::{Machine, Progress};
 use crate::rows::node_write::NodeWrite;
 use crate::rows::policy::Policies;
 use crate::rows::repairs::{Contested, Part, Repairs};
+use crate::rows::restarts::Restarts;
 use crate::rows::set::{Owner, Set};
 use crate::rows::store::Stores;
 use crate::rows::ticket::{InFlight, UnderWay};
@@ -112,6 +113,8 @@ pub struct World {
     pub(crate) unrecorded: BTreeSet<MachineId>,
     /// Repairs that did not last.
     pub(crate) repairs: Repairs,
+    /// Services that were started again by themselves while rollouts with gates were under way. Most fleets have none.
+    pub(crate) restarts: Restarts,
     /// When machines were changed for rollouts with gates.
     pub(crate) changes: Changes,
     /// Writes of labels and taints of Nodes whose echo is awaited, or that failed. Most fleets have none.

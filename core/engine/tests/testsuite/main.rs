@@ -16,6 +16,7 @@ mod drain;
 mod election;
 mod failures;
 mod gate_checks;
+mod gate_restarts;
 mod gates;
 mod grants;
 mod identity;

@@ -16,6 +16,7 @@ use seaworthy_model::report::{Blocker, Subject};
 use seaworthy_model::time::Timestamp;
 
 use super::observe::share_host_key;
+use super::restarts::note_restarts;
 use super::{identity, node};
 use crate::rows::machine::{Failure, Machine, key};
 use crate::rows::repairs::Part;
@@ -104,6 +105,7 @@ fn finish_host(
         && !is_ahead
     {
         note_repair(world, id, ticket, facts);
+        note_restarts(world, id, facts);
         learn(world, id, (ticket, facts));
     }
     let waiting = world.awaited(id, &outcome);

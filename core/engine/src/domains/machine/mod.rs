@@ -13,6 +13,7 @@ mod need;
 pub(crate) mod node;
 mod observe;
 mod order;
+mod restarts;
 mod status;
 mod step;
 mod uninstall;

@@ -123,8 +123,10 @@ fn asks_for_reset(seen: Option<&MachineObject>, new: Option<&MachineObject>) -> 
     asked.is_some() && seen.is_some_and(|seen| seen.reset_fences != asked)
 }
 
-/// Forgets that this machine owns its hosts: the recorded one, and one that was reached before it could be recorded.
+/// Forgets that this machine owns its hosts: the recorded one, and one that was reached before it could be recorded. What
+/// their services did does not count any more.
 fn give_up_host(world: &mut World, id: MachineId) {
+    world.restarts.forget(id);
     let machine = world.machine(id);
     let recorded = machine.recorded_host();
     let reached = machine.host.facts.as_ref().map(|facts| facts.host);

@@ -2,7 +2,8 @@
 //! rollout has not touched.
 //!
 //! A machine counts as gone wrong if the release failed there, if it has become unavailable since the rollout started, if its
-//! Node has reported a problem since, or if the service of the release does not run or had to be repaired.
+//! Node has reported a problem since, or if the service of the release does not run, had to be repaired, or was started again
+//! by itself more than once.
 
 use alloc::borrow::Cow;
 use alloc::vec::Vec;
@@ -55,7 +56,10 @@ impl Step<'_> {
         let bakes_until = course.done_at.map(|at| self.bakes_until(course, at));
         let is_baked = is_done(self.world, state) && bakes_until.is_some_and(|until| until <= draft.now);
         // The counters show cheaply whether there is anything to find.
-        let may_differ = state.counts.failed > 0 || self.world.fallen() > 0 || !self.world.repairs.is_empty();
+        let may_differ = state.counts.failed > 0
+            || self.world.fallen() > 0
+            || !self.world.repairs.is_empty()
+            || self.world.restarts.may_tell();
         if !is_baked && !may_differ {
             return self.wait_for_batch(draft, (state, course), record, plan);
         }
@@ -259,7 +263,7 @@ impl Step<'_> {
         self,
         (id, machine): (MachineId, &Machine),
         record: &Rollout,
-        since: impl FnOnce() -> Timestamp,
+        since: impl Fn() -> Timestamp,
     ) -> bool {
         let component = record.component;
         // Work on a machine may be why it is not available; it is no reason why a service does not run.
@@ -268,6 +272,7 @@ impl Step<'_> {
         is_away
             || machine.is_service_wrong(component)
             || self.world.repairs.last(id, component, installed).is_some_and(|last| last > record.started_at)
+            || self.world.restarts.tell(component, id, installed, &since)
     }
 
     /// Reads the hosts of the machines that were changed last, once the time in which they are watched is over: a service that

@@ -108,6 +108,9 @@ impl World {
         let mut changes = core::mem::take(&mut self.changes);
         changes.keep(|component| self.has_gates(component));
         self.changes = changes;
+        let mut restarts = core::mem::take(&mut self.restarts);
+        restarts.keep(|component| self.has_gates(component));
+        self.restarts = restarts;
         let place = |rollout: &RolloutState| (rollout.owner, rollout.record.component);
         let same_places = past.iter().map(place).eq(self.fleet.rollouts.iter().map(place));
         if reach == Reach::Everybody || !same_places {
@@ -139,7 +142,7 @@ impl World {
     }
 
     /// Whether some rollout of a component goes through gates.
-    fn has_gates(&self, component: ComponentId) -> bool {
+    pub(crate) fn has_gates(&self, component: ComponentId) -> bool {
         self.fleet.rollouts.iter().any(|rollout| {
             rollout.record.component == component && rollout.is_active() && rollout.record.course.is_some()
         })
