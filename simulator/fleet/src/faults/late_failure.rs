@@ -37,6 +37,10 @@ pub struct LateFailure {
     /// host shows it.
     #[serde(default)]
     pub crashes: bool,
+    /// If true, the service of the release ends at that time, and its host starts it again at once. With `flaps` that happens
+    /// again and again, after twice that time each. Only the count of restarts that the host reports shows it.
+    #[serde(default)]
+    pub restarts: bool,
     /// If true, the release fills the disk of its host instead: the Node stays ready, and reports `DiskPressure`.
     #[serde(default)]
     pub fills: bool,
@@ -52,6 +56,8 @@ impl LateFailure {
     const fn form(&self) -> HarmForm {
         if self.crashes {
             HarmForm::Crashes
+        } else if self.restarts {
+            HarmForm::Restarts
         } else if self.fills {
             HarmForm::Fills
         } else if self.measured {
@@ -82,9 +88,9 @@ impl Model for LateFailure {
     }
 
     fn out_of_range(&self, fleet: &Fleet) -> Option<String> {
-        let forms = [self.crashes, self.fills, self.measured, self.stalls];
+        let forms = [self.crashes, self.restarts, self.fills, self.measured, self.stalls];
         if forms.into_iter().filter(|is_set| *is_set).count() > 1 {
-            return Some("only one of crashes, fills, measured and stalls may be true".into());
+            return Some("only one of crashes, restarts, fills, measured and stalls may be true".into());
         }
         self.scope.as_ref().and_then(|scope| scope.problem(fleet))
     }

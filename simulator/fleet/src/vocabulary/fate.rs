@@ -93,6 +93,8 @@ pub enum HarmForm {
     Unready,
     /// The service ends, and its Node is as it is.
     Crashes,
+    /// The service ends and is started again by its host, and its Node is as it is.
+    Restarts,
     /// The disk of the host is full.
     Fills,
     /// Only the metrics of the cluster show it.

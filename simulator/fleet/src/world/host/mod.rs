@@ -64,6 +64,8 @@ pub struct Installed {
     pub reboots: bool,
     /// What its service was started from, if it has one.
     pub service: Option<ServiceNumber>,
+    /// How often its service was started again by itself since it was started by an operation or a boot.
+    pub restarts: u8,
     /// What a change to it does to workloads, if that is less than a restart.
     pub less_than_restart: Option<Disruption>,
     /// Whether the host accepts no new connections while it is installed.
@@ -322,6 +324,7 @@ impl Host {
             return false;
         }
         self.boots += 1;
+        self.installed.iter_mut().for_each(|installed| installed.restarts = 0);
         true
     }
 
@@ -365,6 +368,19 @@ impl Host {
         let installed = self.installed.iter_mut().find(|installed| installed.component == component);
         installed.filter(|_| is_idle).is_some_and(|installed| {
             installed.drift = installed.drift.with(drift);
+            true
+        })
+    }
+
+    /// The service of a component ends, and is started again. False if something is at work, or it does not run.
+    pub fn restart_service(&mut self, component: ComponentNumber) -> bool {
+        let is_idle = self.running.is_none();
+        let installed = self.installed.iter_mut().find(|installed| installed.component == component);
+        let runs = |installed: &&mut Installed| {
+            installed.service.is_some() && !installed.drift.contains(Drift::NOT_RUNNING)
+        };
+        installed.filter(|_| is_idle).filter(runs).is_some_and(|installed| {
+            installed.restarts = installed.restarts.saturating_add(1);
             true
         })
     }

@@ -206,6 +206,8 @@ impl Host {
 
     fn take_effect(&mut self, running: &Running, setting: &Setting<'_>) {
         let component = running.work.component;
+        // A service that is started by an operation is counted anew.
+        let restarts = running.previous.filter(|_| running.reloads()).map_or(0, |previous| previous.restarts);
         match (running.step, running.work.change) {
             (Step::Swap, Change::Install(install)) => {
                 let drift = if running.takes_over() || running.reloads() {
@@ -213,10 +215,10 @@ impl Host {
                 } else {
                     Drift::NOT_RUNNING.with(Drift::WRONG_BINARY)
                 };
-                self.put(installed(component, &install, drift, setting));
+                self.put(Installed { restarts, ..installed(component, &install, drift, setting) });
             }
             (Step::Restart | Step::Reload, Change::Install(install)) if !running.is_on_the_way_back() => {
-                self.put(installed(component, &install, Drift::NONE, setting));
+                self.put(Installed { restarts, ..installed(component, &install, Drift::NONE, setting) });
             }
             (Step::Restore, _) => match running.previous {
                 Some(previous) => {
@@ -227,7 +229,7 @@ impl Host {
             },
             (Step::Recover | Step::Reload, _) => {
                 if let Some(previous) = running.previous {
-                    self.put(Installed { drift: restored(previous.drift), ..previous });
+                    self.put(Installed { drift: restored(previous.drift), restarts, ..previous });
                 }
             }
             (Step::Stop, _) => {
@@ -259,7 +261,18 @@ fn installed(
 ) -> Installed {
     let Install { version, release, has_removal, reboots, service, less_than_restart, .. } = *install;
     let shuts = setting.failure(version) == Some(CauseKind::NotConfirmed);
-    Installed { component, version, release, drift, has_removal, reboots, service, less_than_restart, shuts }
+    Installed {
+        component,
+        version,
+        release,
+        drift,
+        has_removal,
+        reboots,
+        service,
+        restarts: 0,
+        less_than_restart,
+        shuts,
+    }
 }
 
 /// The drift after a rollback: links are right and the process is new, files stay as they were found, and a service

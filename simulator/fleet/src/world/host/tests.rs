@@ -15,6 +15,7 @@ use crate::vocabulary::{Pace, Step};
 mod fetching;
 mod found;
 mod reload;
+mod restarts;
 
 const DRAWS: Draws = Draws::new(Seed(3));
 const WEBD: ComponentNumber = ComponentNumber(0);

@@ -58,6 +58,7 @@ impl World {
         self.note_occasion(Occasion::ReleaseFailedLate);
         match harm.form {
             HarmForm::Crashes => self.crash_service(number, component),
+            HarmForm::Restarts => self.restart_service(number, component),
             HarmForm::Fills => self.fill(number),
             HarmForm::Unready => self.sicken(number, true),
             HarmForm::Measured => self.gate_checks.ailing += 1,
@@ -73,7 +74,7 @@ impl World {
         late.acts = false;
         let harm = late.harm;
         match harm.form {
-            HarmForm::Crashes => {}
+            HarmForm::Crashes | HarmForm::Restarts => {}
             HarmForm::Fills => self.make_room(number),
             HarmForm::Unready => self.sicken(number, false),
             HarmForm::Measured => self.gate_checks.ailing -= 1,

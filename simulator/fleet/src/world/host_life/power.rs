@@ -121,6 +121,14 @@ impl World {
         }
     }
 
+    /// The service of a component ends by itself, and its host starts it again.
+    pub(super) fn restart_service(&mut self, number: u32, component: ComponentNumber) {
+        let host = &mut self.hosts[number as usize];
+        if host.is_on() && host.restart_service(component) {
+            self.trace.record(&[word("restart"), u64::from(number), self.queue.now().millis()]);
+        }
+    }
+
     /// A host reports what is not true from now on, or what is true again.
     pub(in crate::world) fn pretend(&mut self, number: u32, lie: Option<HostLie>) {
         self.hosts[number as usize].pretend(lie);

@@ -27,7 +27,7 @@ impl Process {
                 version: dialect.version(installed.version, catalogue, names),
                 release: catalogue.release_id(installed.release),
                 drift: installed.drift,
-                restarts: None,
+                restarts: installed.service.map(|_| installed.restarts),
             })
             .collect();
         components.sort_by_key(|component| component.component);

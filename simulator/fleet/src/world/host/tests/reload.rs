@@ -9,19 +9,19 @@ use crate::vocabulary::Step;
 const SERVICE: u32 = 1;
 
 /// A release of this class whose service is started from what has this number.
-fn install_as(sequence: u64, version: u32, class: Option<Disruption>, service: u32) -> Order {
+pub(super) fn install_as(sequence: u64, version: u32, class: Option<Disruption>, service: u32) -> Order {
     let Command::Apply(work) = install(1, sequence, version).command else { unreachable!() };
     let Change::Install(install) = work.change else { unreachable!() };
     let (service, less_than_restart) = (NonZeroU32::new(service).map(ServiceNumber), class);
     apply(1, sequence, Change::Install(Install { service, less_than_restart, ..install }))
 }
 
-fn reload(sequence: u64, version: u32) -> Order {
+pub(super) fn reload(sequence: u64, version: u32) -> Order {
     install_as(sequence, version, Some(Disruption::Reload), SERVICE)
 }
 
 /// A host with version 1 of this class.
-fn host_with(class: Option<Disruption>) -> Host {
+pub(super) fn host_with(class: Option<Disruption>) -> Host {
     let (setting, mut host) = (setting(&[]), host());
     host.receive(&install_as(1, 1, class, SERVICE), 0, &setting);
     let (steps, ended) = steps_of(&mut host, &setting);
