@@ -30,7 +30,7 @@ enum Command {
     #[cfg(feature = "live")]
     Explain(live::ExplainArguments),
     /// Say which machines a changed ClusterPackageVersion, MachineComponentSet or CanaryRelease would change, in which batches,
-    /// and what would be refused. Nothing is written.
+    /// what becomes of those that leave it, and what would be refused. Nothing is written.
     ///
     /// Exits with 0, with 1 if something would be refused, and with 2 if the file or the cluster cannot be read.
     #[cfg(feature = "live")]

@@ -8,7 +8,7 @@ use seaworthy_kube::Terminal;
 use seaworthy_model::config::Config;
 use seaworthy_model::draw::Seed;
 use seaworthy_model::event::{Event, Observation};
-use seaworthy_model::id::{ComponentId, Kind, StoreId};
+use seaworthy_model::id::{ComponentId, Kind, StoreId, VersionId};
 use serde::de::DeserializeOwned;
 
 use super::Problem;
@@ -109,5 +109,10 @@ impl Picture {
     /// A component that some object names.
     pub(super) fn component(&self, name: &str) -> Option<ComponentId> {
         self.names.find(name)
+    }
+
+    /// A version as its author spells it.
+    pub(super) fn version_text(&self, component: ComponentId, version: VersionId) -> &str {
+        self.names.version_text(component, version).unwrap_or_else(|_| self.world().version_name(version))
     }
 }

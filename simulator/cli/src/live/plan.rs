@@ -1,6 +1,7 @@
 //! `seaworthy plan`: what a change of the defaults, of a set or of a canary would do, without changing anything.
 
 mod batches;
+mod leaving;
 mod pick;
 mod words;
 
@@ -24,11 +25,12 @@ use seaworthy_model::meta::SpecError;
 use seaworthy_model::package_version::{FleetCondition, FleetConditionKind, FleetReason, SINGLETON};
 use seaworthy_model::strategy::Strategy;
 use seaworthy_model::time::Timestamp;
-use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde::{Serialize, Serializer};
 use serde_json::Value;
 
 use batches::{Batches, batches};
+use leaving::{Before, Leaving, selects_nobody};
 use pick::Picking;
 
 use super::picture::Picture;
@@ -64,9 +66,33 @@ struct Planned {
     is_drawn: bool,
     /// Whether it is paused: then nothing begins.
     is_paused: bool,
+    /// Whether it is of a set that selects no machine.
+    selects_nobody: bool,
     /// The machines of a canary.
     #[serde(skip_serializing_if = "Option::is_none")]
     pick: Option<Picking>,
+}
+
+/// What would happen. Programs read it as one list.
+#[derive(Debug, Default)]
+struct Outlook {
+    /// What would be rolled out, component by component.
+    planned: Vec<Planned>,
+    /// The machines about which the object does not decide any more.
+    leaving: Vec<Leaving>,
+}
+
+impl Serialize for Outlook {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        #[derive(Serialize)]
+        #[serde(untagged)]
+        enum Entry<'a> {
+            Planned(&'a Planned),
+            Leaving(&'a Leaving),
+        }
+        let planned = self.planned.iter().map(Entry::Planned);
+        serializer.collect_seq(planned.chain(self.leaving.iter().map(Entry::Leaving)))
+    }
 }
 
 /// What is planned: the defaults, a set or a canary.
@@ -97,12 +123,12 @@ pub(super) async fn plan(terminal: &Terminal, arguments: &Planning) -> Result<Ex
     };
     let subject =
         subject.map_err(|Problem(why)| Problem(format!("{}: {why}", arguments.filename.display())))?;
-    let planned = outlook(picture(terminal, &subject).await?, subject)?;
+    let outlook = outlook(picture(terminal, &subject).await?, subject)?;
     match arguments.printing.output {
-        Output::Json => println!("{}", serde_json::to_string_pretty(&planned)?),
-        Output::Table => print!("{}", words::in_words(&planned)),
+        Output::Json => println!("{}", serde_json::to_string_pretty(&outlook)?),
+        Output::Table => print!("{}", words::in_words(&outlook)),
     }
-    let is_refused = planned.iter().any(|planned| planned.refused.is_some());
+    let is_refused = outlook.planned.iter().any(|planned| planned.refused.is_some());
     Ok(if is_refused { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 
@@ -136,10 +162,11 @@ async fn picture(terminal: &Terminal, subject: &Subject) -> Result<Picture, Prob
 }
 
 /// What would happen to each component.
-fn outlook(mut picture: Picture, mut subject: Subject) -> Result<Vec<Planned>, Problem> {
+fn outlook(mut picture: Picture, mut subject: Subject) -> Result<Outlook, Problem> {
+    let (kind, name) = (subject.object.kind(), subject.object.metadata().name.clone());
+    let before = Before::of(picture.world(), picture.owner(kind, &name));
     picture.see(&subject.object)?;
-    let name = subject.object.metadata().name.clone();
-    let Some(owner) = picture.owner(subject.object.kind(), &name) else { return Ok(Vec::new()) };
+    let Some(owner) = picture.owner(kind, &name) else { return Ok(Outlook::default()) };
     let pick = match owner {
         Owner::Canary(id) => Some(pick::pick(&mut picture, &mut subject, id)?),
         Owner::Fleet | Owner::Set(_) => None,
@@ -161,10 +188,12 @@ fn outlook(mut picture: Picture, mut subject: Subject) -> Result<Vec<Planned>, P
             batches,
             is_drawn: subject.uid.is_some(),
             is_paused: picture.world().is_owner_paused(owner),
+            selects_nobody: selects_nobody(picture.world(), owner),
             pick: pick.clone(),
         }
     };
-    Ok(subject.changed.iter().map(of).collect())
+    let planned = subject.changed.iter().map(of).collect();
+    Ok(Outlook { planned, leaving: before.leaving(&picture, owner) })
 }
 
 /// What a file of manifests is about.
@@ -221,13 +250,14 @@ fn defaults(live: ClusterPackageVersion, mut new: ClusterPackageVersion) -> Resu
     })
 }
 
-/// A set, as it would be. With another selector everything that it says may be new to a machine.
+/// A set, as it would be. With another selector or priority everything that it says may be new to a machine.
 fn set(live: Option<MachineComponentSet>, mut new: MachineComponentSet) -> Result<Subject, Problem> {
     new.metadata = next(live.as_ref().map(|live| &live.metadata), &new.metadata);
     new.status = live.as_ref().and_then(|live| live.status.clone());
     let (_, read) = parse::machine_component_set(&new, &mut Names::new())?;
     let spec = read.spec.map_err(|errors| faults(&errors))?;
-    let same = live.as_ref().filter(|live| live.spec.selector == new.spec.selector);
+    let place = |set: &MachineComponentSet| (set.spec.selector.clone(), set.spec.priority);
+    let same = live.as_ref().filter(|live| place(live) == place(&new));
     Ok(Subject {
         uid: live.as_ref().and_then(|live| live.metadata.uid.get()),
         generation: generation(&new.metadata),

@@ -46,8 +46,8 @@ pub(super) fn batches(
     let mut ranked: Vec<(u32, &Machine)> = Vec::new();
     for (_, machine) in world.machines().filter(|(_, machine)| machine.is_live()) {
         let is_of_it = owner == Owner::Fleet || world.owners_of(machine).contains(&owner);
-        let (true, Some(uid), Some(spec)) = (is_of_it, machine.uid(), machine.spec()) else { continue };
-        if spec.pins.iter().any(|pin| pin.component == component) {
+        let (true, Some(uid), Some(_)) = (is_of_it, machine.uid(), machine.spec()) else { continue };
+        if is_pinned(machine, component) {
             found.pinned += 1;
         } else if world.governor(machine, component) != owner {
             found.decided_by_others += 1;
@@ -74,6 +74,11 @@ pub(super) fn batches(
         }
     }
     found
+}
+
+/// Whether a machine says itself what it should have of a component.
+pub(super) fn is_pinned(machine: &Machine, component: ComponentId) -> bool {
+    machine.spec().is_some_and(|spec| spec.pins.iter().any(|pin| pin.component == component))
 }
 
 /// The ends of the batches. What worked before comes back at once.

@@ -6,6 +6,8 @@ use serde_json::json;
 
 use super::*;
 
+mod leaving;
+
 fn read_as<T: DeserializeOwned>(value: Value) -> T {
     serde_json::from_value(value).unwrap()
 }
@@ -128,7 +130,7 @@ fn upgrade(live: &ClusterPackageVersion, to: &str, picture: Picture) -> Planned 
     new.spec.components = vec![read_as(json!({ "name": "webd", "version": to }))];
     let mut subject = defaults(live.clone(), new.clone()).unwrap();
     subject.changed = new.spec.components;
-    outlook(picture, subject).unwrap().remove(0)
+    outlook(picture, subject).unwrap().planned.remove(0)
 }
 
 fn changing(planned: &Planned) -> usize {
@@ -196,7 +198,10 @@ fn a_change_that_reaches_too_many_waits_for_a_confirmation() {
     let planned = of(5);
     let why = planned.unconfirmed.as_ref().unwrap();
     assert!(why.starts_with("ConfirmationNeeded: ") && why.contains("webd reaches 6 machines"), "{why}");
-    assert!(words::in_words(&[planned]).contains("  it waits for `seaworthy rollout confirm`: "));
+    assert!(
+        words::in_words(&Outlook { planned: vec![planned], ..Outlook::default() })
+            .contains("  it waits for `seaworthy rollout confirm`: ")
+    );
 }
 
 /// In the words of the operator.
@@ -214,7 +219,7 @@ fn the_defaults_leave_out_what_a_set_decides() {
     assert_eq!((changing(&found), found.batches.decided_by_others), (6, 4));
     let mut new = live();
     new.spec.components = vec![read_as(json!({ "name": "dnsd", "state": "Absent" }))];
-    let found = outlook(picture(), defaults(live(), new).unwrap()).unwrap().remove(0);
+    let found = outlook(picture(), defaults(live(), new).unwrap()).unwrap().planned.remove(0);
     assert_eq!(found.batches.decided_by_others, 0, "the set says nothing of it");
 }
 
@@ -225,7 +230,7 @@ fn a_set_changes_its_machines_unless_another_comes_first() {
     new.spec.components[0].version = Some("1.2.0".into());
     for (rival, count) in [(blue("zebra", 0), 4), (blue("ape", 0), 0), (blue("zebra", 1), 0)] {
         let subject = set(Some(blue("blue", 0)), new.clone()).unwrap();
-        let found = outlook(cluster(&pools(), vec![of_set(rival)]), subject).unwrap().remove(0);
+        let found = outlook(cluster(&pools(), vec![of_set(rival)]), subject).unwrap().planned.remove(0);
         assert_eq!((changing(&found), found.batches.decided_by_others), (count, 4 - count));
     }
 }
@@ -251,7 +256,7 @@ fn with_another_selector_everything_may_be_new() {
 }
 
 /// What a new canary would do among these objects.
-fn tried(canary_: CanaryRelease, machines: &[Machine], objects: Vec<Resource>) -> Vec<Planned> {
+fn tried(canary_: CanaryRelease, machines: &[Machine], objects: Vec<Resource>) -> Outlook {
     outlook(cluster(machines, objects), canary(None, canary_).unwrap()).unwrap()
 }
 
@@ -260,14 +265,14 @@ fn the_pick_of_a_canary_that_does_not_exist_is_told_in_numbers() {
     let mut machines = pools();
     Arc::make_mut(&mut machines[9].spec).paused = true;
     machines.push(machine(10, "1.0.0", Some("1.0.0")));
-    let planned = tried(trial("first", &json!({ "count": 3 })), &machines, Vec::new());
-    let told = words::in_words(&planned);
+    let outlook = tried(trial("first", &json!({ "count": 3 })), &machines, Vec::new());
+    let told = words::in_words(&outlook);
     let expected = "it picks 3 of 11 machines; which ones, is drawn when it is created\n  \
                     passed over: 1 paused, 1 that pin a component\n\
                     webd 1.2.0: at most 3 machines change\n  \
                     batch 1, 1 machines\n  batch 2, 2 machines\n";
     assert_eq!(told, expected);
-    let json = serde_json::to_string(&planned).unwrap();
+    let json = serde_json::to_string(&outlook).unwrap();
     assert!(!json.contains("m-") && json.contains("\"sizes\":[1,2]"), "{json}");
 }
 
@@ -291,12 +296,15 @@ fn a_recorded_pick_is_told_with_its_order() {
     let mut new = trial("first", &json!({ "count": 2 }));
     new.spec.components[0].version = Some("1.1.0".into());
     let subject = canary(Some(live.clone()), new).unwrap();
-    let planned = outlook(cluster(&pools(), vec![of_canary(live)]), subject).unwrap();
-    let told = words::in_words(&planned);
+    let outlook = outlook(cluster(&pools(), vec![of_canary(live)]), subject).unwrap();
+    let told = words::in_words(&outlook);
     assert!(told.starts_with("it has picked 2 machines: m-3, m-5\nwebd 1.1.0: 2 machines change"), "{told}");
-    let mut names = planned[0].batches.changing.concat();
+    let mut names = outlook.planned[0].batches.changing.concat();
     names.sort();
-    assert_eq!((names, &planned[0].batches.sizes[..]), (vec!["m-3".into(), "m-5".into()], &[1, 1][..]));
+    assert_eq!(
+        (names, &outlook.planned[0].batches.sizes[..]),
+        (vec!["m-3".into(), "m-5".into()], &[1, 1][..])
+    );
 }
 
 /// The pick of the engine for the uid that the canary has.
@@ -310,7 +318,7 @@ fn a_canary_that_has_not_picked_yet_picks_as_the_operator_will() {
         world.choice(id).machines.iter().map(|id| world.machine_name(*id).to_owned()).collect();
     let mut subject = canary(Some(live), trial("first", &json!({ "count": 2 }))).unwrap();
     subject.changed = vec![read_as(json!({ "name": "webd", "version": "1.2.0" }))];
-    let pick = outlook(picture, subject).unwrap().remove(0).pick.unwrap();
+    let pick = outlook(picture, subject).unwrap().planned.remove(0).pick.unwrap();
     assert_eq!((pick.machines, pick.is_recorded, pick.is_open), (choice, false, false));
 }
 
@@ -322,13 +330,13 @@ fn a_canary_comes_before_sets_and_after_canaries_of_earlier_names() {
     let named = json!({ "machines": ["m-0", "m-1", "m-2", "m-99"] });
     for (rival, others) in [("ape", 1), ("zebra", 0)] {
         let rival = of_canary(created(rival, &json!({ "machines": ["m-1"] }), &["m-1"]));
-        let planned = tried(trial("first", &named), &machines, vec![of_set(blue("blue", 9)), rival]);
-        let found = &planned[0].batches;
+        let outlook = tried(trial("first", &named), &machines, vec![of_set(blue("blue", 9)), rival]);
+        let found = &outlook.planned[0].batches;
         assert_eq!(
             (found.sizes.iter().sum::<usize>(), found.pinned, found.decided_by_others),
             (2 - others, 1, others)
         );
-        let told = words::in_words(&planned);
+        let told = words::in_words(&outlook);
         assert!(
             told.starts_with("it picks 3 machines: m-0, m-1, m-2\n  there is no Machine m-99\n"),
             "{told}"
@@ -340,12 +348,15 @@ fn a_canary_comes_before_sets_and_after_canaries_of_earlier_names() {
 fn a_canary_that_finds_no_machine_is_refused() {
     let mut nowhere = trial("first", &json!({}));
     nowhere.spec.selector.match_labels.insert("pool".into(), "red".into());
-    let planned = tried(nowhere, &pools(), Vec::new());
-    assert!(planned[0].refused.as_ref().is_some_and(|why| why.starts_with("NoMachines: ")), "{planned:?}");
+    let outlook = tried(nowhere, &pools(), Vec::new());
+    assert!(
+        outlook.planned[0].refused.as_ref().is_some_and(|why| why.starts_with("NoMachines: ")),
+        "{outlook:?}"
+    );
     let elsewhere = of_canary(created("other", &json!({ "machines": ["m-0"] }), &["m-0"]));
     let machines = &pools()[..1];
-    let planned = tried(trial("first", &json!({})), machines, vec![elsewhere]);
-    let told = words::in_words(&planned);
+    let outlook = tried(trial("first", &json!({})), machines, vec![elsewhere]);
+    let told = words::in_words(&outlook);
     assert!(told.starts_with("it picks 0 of 1 machines\n  passed over: 1 in another canary\n"), "{told}");
 }
 

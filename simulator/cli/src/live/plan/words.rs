@@ -1,19 +1,22 @@
 //! A plan in words.
 
-use super::Planned;
 use super::pick::Picking;
+use super::{Outlook, Planned};
 
 /// This many machines of a batch are named for people.
 const NAMED: usize = 5;
 
 /// A plan, for people.
-pub(super) fn in_words(planned: &[Planned]) -> String {
-    if planned.is_empty() {
+pub(super) fn in_words(Outlook { planned, leaving }: &Outlook) -> String {
+    if planned.is_empty() && leaving.is_empty() {
         return "nothing changes\n".to_owned();
     }
     let mut text = planned.iter().find_map(|planned| planned.pick.as_ref()).map(picking).unwrap_or_default();
     if planned.iter().any(|planned| planned.is_paused) {
-        text.push_str("it is paused: nothing of this begins until that ends\n");
+        text.push_str("it is paused: nothing that it rolls out begins until that ends\n");
+    }
+    if planned.iter().any(|planned| planned.selects_nobody) {
+        text.push_str("the set selects no machine: it decides about nothing\n");
     }
     for planned in planned {
         match &planned.refused {
@@ -22,6 +25,9 @@ pub(super) fn in_words(planned: &[Planned]) -> String {
             }
             None => text.push_str(&change(planned)),
         }
+    }
+    for leaving in leaving {
+        text.push_str(&leaving.in_words(&named(&leaving.machines)));
     }
     text
 }
