@@ -93,8 +93,7 @@ fn main() -> ExitCode {
         Command::Plan(arguments) => live::plan(&arguments),
         #[cfg(feature = "live")]
         Command::Completions { shell } => {
-            let mut command = <Arguments as clap::CommandFactory>::command();
-            clap_complete::generate(shell, &mut command, "seaworthy", &mut std::io::stdout());
+            complete(shell, &mut std::io::stdout());
             ExitCode::SUCCESS
         }
         Command::Sim(Sim::Run(arguments)) => sim::run(&arguments),
@@ -108,6 +107,13 @@ fn main() -> ExitCode {
     }
 }
 
+/// Writes the script that completes commands in a shell.
+#[cfg(feature = "live")]
+fn complete(shell: clap_complete::Shell, script: &mut dyn std::io::Write) {
+    let mut command = <Arguments as clap::CommandFactory>::command();
+    clap_complete::generate(shell, &mut command, "seaworthy", script);
+}
+
 #[cfg(test)]
 mod tests {
     use clap::CommandFactory as _;
@@ -116,5 +122,29 @@ mod tests {
     #[test]
     fn the_commands_are_sound() {
         super::Arguments::command().debug_assert();
+    }
+
+    #[cfg(feature = "live")]
+    #[test]
+    fn the_shells_complete_the_commands_about_a_live_cluster() {
+        let command = super::Arguments::command();
+        let rollout = command.find_subcommand("rollout").unwrap();
+        let names: Vec<&str> = rollout.get_subcommands().map(clap::Command::get_name).collect();
+        let expected =
+            ["status", "watch", "history", "pause", "resume", "undo", "confirm", "promote", "abort"];
+        assert_eq!(names, expected);
+        for (shell, before, after) in [
+            (clap_complete::Shell::Bash, ",", ")"),
+            (clap_complete::Shell::Zsh, "'", ":"),
+            (clap_complete::Shell::Fish, "-a \"", "\""),
+        ] {
+            let mut script = Vec::new();
+            super::complete(shell, &mut script);
+            let script = String::from_utf8(script).unwrap();
+            for name in expected.into_iter().chain(["rollout", "plan", "explain"]) {
+                let word = format!("{before}{name}{after}");
+                assert!(script.contains(&word), "{shell}: {word}\n{script}");
+            }
+        }
     }
 }

@@ -1,5 +1,7 @@
 //! Commands about a live cluster, with the rights of the person who calls them.
 
+#[cfg(test)]
+mod api_server;
 mod canary;
 mod explain;
 mod governors;
@@ -45,6 +47,11 @@ enum Rollout {
     /// Exits with 0 when every rollout is complete or goes on, with 1 when one has stopped, and with 2 when the cluster could
     /// not be asked.
     Status(rollout::StatusArguments),
+    /// Show how far each rollout is until every one is complete, or one has stopped.
+    ///
+    /// Exits with 0 when every rollout is complete, with 1 when one has stopped, and with 2 when the cluster could not be
+    /// asked.
+    Watch(rollout::WatchArguments),
     /// Show what was rolled out before, how it ended, and why people wanted it.
     History(rollout::HistoryArguments),
     /// Start nothing new on any machine, or for a set or a canary, until `resume`.
@@ -96,16 +103,23 @@ impl<E: std::error::Error> From<E> for Problem {
 
 /// `rollout`.
 pub(crate) fn rollout(arguments: &RolloutArguments) -> ExitCode {
-    run(&arguments.cluster, async |terminal| match &arguments.command {
-        Rollout::Status(status) => rollout::status(&terminal, status).await,
-        Rollout::History(history) => rollout::history(&terminal, history).await,
-        Rollout::Pause(of) => rollout::pause(&terminal, of).await,
-        Rollout::Resume(resume) => rollout::resume(&terminal, resume).await,
-        Rollout::Undo(undo) => undo::undo(&terminal, undo).await,
-        Rollout::Confirm(of) => rollout::confirm(&terminal, of).await,
-        Rollout::Promote(promote) => canary::promote(&terminal, promote).await,
-        Rollout::Abort(abort) => canary::abort(&terminal, abort).await,
-    })
+    run(&arguments.cluster, async |terminal| arguments.command.run(&terminal).await)
+}
+
+impl Rollout {
+    async fn run(&self, terminal: &Terminal) -> Result<ExitCode, Problem> {
+        match self {
+            Self::Status(status) => rollout::status(terminal, status).await,
+            Self::Watch(watch) => rollout::watch(terminal, watch).await,
+            Self::History(history) => rollout::history(terminal, history).await,
+            Self::Pause(of) => rollout::pause(terminal, of).await,
+            Self::Resume(resume) => rollout::resume(terminal, resume).await,
+            Self::Undo(undo) => undo::undo(terminal, undo).await,
+            Self::Confirm(of) => rollout::confirm(terminal, of).await,
+            Self::Promote(promote) => canary::promote(terminal, promote).await,
+            Self::Abort(abort) => canary::abort(terminal, abort).await,
+        }
+    }
 }
 
 /// `explain`.

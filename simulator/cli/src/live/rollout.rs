@@ -1,4 +1,4 @@
-//! `seaworthy rollout status`, `history`, `pause` and `resume`.
+//! `seaworthy rollout status`, `watch`, `history`, `pause`, `resume` and `confirm`.
 
 use std::io::{IsTerminal as _, stdout};
 use std::process::ExitCode;
@@ -20,9 +20,18 @@ use crate::printing::{Output, Printing};
 pub(super) struct StatusArguments {
     #[command(flatten)]
     of: OwnerArguments,
-    /// Go on showing it until every rollout is complete, or one has stopped.
+    /// Go on showing it until every rollout is complete, or one has stopped, as `watch` does.
     #[arg(long)]
     watch: bool,
+    #[command(flatten)]
+    printing: Printing,
+}
+
+/// Arguments of `rollout watch`.
+#[derive(Args)]
+pub(super) struct WatchArguments {
+    #[command(flatten)]
+    of: OwnerArguments,
     #[command(flatten)]
     printing: Printing,
 }
@@ -55,6 +64,9 @@ const TAKEN_UP_WITHIN: u32 = 20;
 /// How often a watch asks.
 const INTERVAL: Duration = Duration::from_secs(2);
 
+/// How often in a row a watch asks again when there is no answer: for a minute. What was deleted does not come back.
+const PATIENCE: usize = 30;
+
 /// Whether rollouts go on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
@@ -81,19 +93,38 @@ impl State {
 
 /// `rollout status`.
 pub(super) async fn status(terminal: &Terminal, arguments: &StatusArguments) -> Result<ExitCode, Problem> {
-    let mut shown = String::new();
+    let every = arguments.watch.then_some(INTERVAL);
+    show(terminal, &arguments.of, arguments.printing, every).await
+}
+
+/// `rollout watch`.
+pub(super) async fn watch(terminal: &Terminal, arguments: &WatchArguments) -> Result<ExitCode, Problem> {
+    show(terminal, &arguments.of, arguments.printing, Some(INTERVAL)).await
+}
+
+/// Shows how far rollouts are: once, or again and again until they are complete or one has stopped.
+async fn show(
+    terminal: &Terminal,
+    of: &OwnerArguments,
+    printing: Printing,
+    every: Option<Duration>,
+) -> Result<ExitCode, Problem> {
+    // What cannot be read from the beginning is told at once.
+    let (mut shown, mut patience) = (String::new(), 0);
     loop {
-        let subject = match arguments.of.subject(terminal).await {
+        let subject = match (of.subject(terminal).await, every) {
             // An API server that is restarted does not end a watch.
-            Err(Problem(problem)) if arguments.watch && !shown.is_empty() => {
+            (Err(Problem(problem)), Some(every)) if patience > 0 => {
                 eprintln!("{problem}; asking again");
+                patience -= 1;
                 shown.clear();
-                tokio::time::sleep(INTERVAL).await;
+                tokio::time::sleep(every).await;
                 continue;
             }
-            subject => subject?,
+            (subject, _) => subject?,
         };
-        let text = match arguments.printing.output {
+        patience = PATIENCE;
+        let text = match printing.output {
             Output::Table => {
                 let progress = words::progress(subject.status.as_ref(), subject.is_taken_up());
                 [progress, words::machines(&subject.machines)].concat()
@@ -101,7 +132,7 @@ pub(super) async fn status(terminal: &Terminal, arguments: &StatusArguments) -> 
             Output::Json => serde_json::to_string_pretty(&subject.status)?,
         };
         if text != shown {
-            let is_over_it = arguments.watch && !shown.is_empty() && stdout().is_terminal();
+            let is_over_it = every.is_some() && !shown.is_empty() && stdout().is_terminal();
             if is_over_it {
                 // The lines before are replaced.
                 print!("\x1b[{}A\x1b[J", rows(&shown));
@@ -109,11 +140,10 @@ pub(super) async fn status(terminal: &Terminal, arguments: &StatusArguments) -> 
             say(&text)?;
             shown = text;
         }
-        match State::of(&subject) {
-            State::Stopped => return Ok(ExitCode::FAILURE),
-            State::Complete => return Ok(ExitCode::SUCCESS),
-            State::Moving if !arguments.watch => return Ok(ExitCode::SUCCESS),
-            State::Moving => tokio::time::sleep(INTERVAL).await,
+        match (State::of(&subject), every) {
+            (State::Stopped, _) => return Ok(ExitCode::FAILURE),
+            (State::Complete, _) | (State::Moving, None) => return Ok(ExitCode::SUCCESS),
+            (State::Moving, Some(every)) => tokio::time::sleep(every).await,
         }
     }
 }
@@ -243,3 +273,6 @@ fn closed_gates(status: &ClusterPackageVersionStatus) -> impl Iterator<Item = St
         Some(format!("{}/{}/{}", rollout.component, rollout.generation, course.batch))
     })
 }
+
+#[cfg(test)]
+mod tests;
