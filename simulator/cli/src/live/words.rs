@@ -1,8 +1,8 @@
 //! Rollouts in words.
 
 use seaworthy_api::v1alpha1::{
-    CanaryMachine, ClusterPackageVersionStatus, Condition, CourseStatus, IntOrString, RolloutStatus,
-    WantStatus,
+    CanaryMachine, ClusterPackageVersionStatus, Condition, CourseStatus, GateStatus, IntOrString,
+    RolloutStatus, WantStatus,
 };
 
 /// The length of a progress bar, in characters.
@@ -45,6 +45,34 @@ fn batch(course: &CourseStatus) -> String {
     }
 }
 
+/// What a rollout waits for, as far as its own record says that.
+fn wait(rollout: &RolloutStatus) -> Option<String> {
+    let is_active = |course: &&CourseStatus| rollout.completed_at.is_none() && course.reverted_at.is_none();
+    let course = rollout.course.as_ref().filter(is_active)?;
+    if let Some(gate) = &course.failed_gate {
+        return Some(format!("  it waits for a person: the gate has failed: {}", evidence(gate)));
+    }
+    let done_at = course.done_at.as_ref()?;
+    Some(format!("  it waits for the gate: the machines of the batch are watched since {done_at}"))
+}
+
+/// What a gate goes by.
+fn evidence(gate: &GateStatus) -> String {
+    let mut words = format!("{} changed", gate.changed);
+    for (count, what) in [
+        (gate.failed, "failed"),
+        (gate.unavailable, "went down"),
+        (gate.silent, "silent"),
+        (gate.series, "series of the query"),
+        (gate.unstarted, "probe pods did not start"),
+    ] {
+        if count > 0 {
+            words.push_str(&format!(", {count} {what}"));
+        }
+    }
+    words
+}
+
 /// Up to how many machines a batch goes, as its strategy says it. Gates that people overrode and batches without a machine
 /// shift it.
 fn end_of(course: &CourseStatus, batch: i64) -> String {
@@ -84,10 +112,13 @@ fn hint(reason: &str) -> Option<&'static str> {
     }
 }
 
-/// The rollouts of a record, and what goes on.
+/// The rollouts of a record, and what goes on. The condition has the reason of one rollout. Of several that are under way each
+/// one's record says what that one waits for.
 pub(super) fn progress(status: Option<&ClusterPackageVersionStatus>, is_taken_up: bool) -> String {
     let Some(status) = status else { return "the operator has not looked at it yet".to_owned() };
-    let mut lines: Vec<String> = status.rollouts.iter().map(rollout).collect();
+    let are_several = status.rollouts.iter().filter(|rollout| rollout.completed_at.is_none()).count() > 1;
+    let told = |of: &RolloutStatus| [Some(rollout(of)), wait(of).filter(|_| are_several)];
+    let mut lines: Vec<String> = status.rollouts.iter().flat_map(told).flatten().collect();
     if let Some(told) = progressing(status) {
         lines.push(format!("{}: {}", told.reason, told.message));
         lines.extend(hint(&told.reason).map(str::to_owned));
@@ -114,5 +145,43 @@ mod tests {
         assert_eq!(bar(0, 0), format!("[{}]", " ".repeat(BAR)));
         assert_eq!(bar(5, 10).matches('=').count(), BAR / 2);
         assert_eq!(bar(12, 10).matches('=').count(), BAR);
+    }
+
+    /// A rollout in its second batch.
+    fn under_way(component: &str, course: &serde_json::Value) -> serde_json::Value {
+        let mut rollout = serde_json::json!({
+            "component": component, "generation": 7, "to": { "state": "Present", "version": "1.1.0" }, "admittedBelow": 5,
+            "startedAt": "2026-11-26T08:00:00Z", "total": 10, "updated": 2, "course": { "strategy": {}, "batch": 2 },
+        });
+        for (name, value) in course.as_object().unwrap() {
+            rollout["course"][name] = value.clone();
+        }
+        rollout
+    }
+
+    #[test]
+    fn each_of_several_rollouts_says_what_it_waits_for() {
+        let failed = under_way(
+            "webd",
+            &serde_json::json!({ "doneAt": "2026-11-26T08:30:00Z", "failedGate": {
+                "at": "2026-11-26T09:00:00Z", "changed": 2, "failed": 1, "unavailable": 0, "silent": 1, "untouched": 8,
+                "untouchedUnavailable": 0,
+            } }),
+        );
+        let baking = under_way("dnsd", &serde_json::json!({ "doneAt": "2026-11-26T08:45:00Z" }));
+        let moving = under_way("sshd", &serde_json::json!({}));
+        let mut complete = under_way("timed", &serde_json::json!({ "doneAt": "2026-11-26T08:45:00Z" }));
+        complete["completedAt"] = "2026-11-26T09:00:00Z".into();
+        let told = |rollouts: &[&serde_json::Value]| {
+            let status = serde_json::json!({ "rollouts": rollouts });
+            let told = progress(Some(&serde_json::from_value(status).unwrap()), true);
+            told.lines().filter(|line| line.contains("it waits")).map(str::to_owned).collect::<Vec<_>>()
+        };
+        let expected = [
+            "  it waits for a person: the gate has failed: 2 changed, 1 failed, 1 silent",
+            "  it waits for the gate: the machines of the batch are watched since 2026-11-26T08:45:00Z",
+        ];
+        assert_eq!(told(&[&failed, &baking, &moving, &complete]), expected);
+        assert!(told(&[&failed, &complete]).is_empty(), "the condition tells the reason of the only one");
     }
 }
