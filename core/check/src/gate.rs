@@ -121,7 +121,7 @@ const fn changes_nobody(state: &RolloutState) -> bool {
 
 /// Whether the machines of the batch were watched for long enough.
 fn is_baked(world: &World, course: &Course) -> bool {
-    let bake = if course.batch <= 1 { course.strategy.first_bake } else { course.strategy.bake };
+    let bake = if course.is_first() { course.strategy.first_bake } else { course.strategy.bake };
     course.done_at.is_some_and(|done_at| done_at + bake <= world.now())
 }
 

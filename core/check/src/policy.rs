@@ -17,7 +17,7 @@ fn judge(world: &World, turn: &Turn, findings: &mut Findings<'_>) {
         return;
     }
     // A machine has several components: an operation may be part of any rollback.
-    let rolls_back = world.fleet.rollouts.iter().any(|rollout| rollout.record.is_reverted());
+    let rolls_back = world.fleet.rollouts.iter().any(|rollout| rollout.record.goes_back());
     for (action, id, operation) in works(turn) {
         if let Some(blocker) = stop(world, id, rolls_back) {
             findings.against(action, format!("{} starts in spite of {}", operation.id, blocker.name()));
@@ -51,7 +51,7 @@ fn granted(world: &World, (owner, status): (Owner, &PackageVersionStatus)) -> Op
         new.into_iter().find_map(|rank| {
             let range = (*rank, MachineId(0))..=(*rank, MachineId(u32::MAX));
             let of_rank = state.waiting.range(range).map(|(_, id)| *id);
-            let stops = of_rank.map(|id| stop(world, id, record.is_reverted()).map(|blocker| (id, blocker)));
+            let stops = of_rank.map(|id| stop(world, id, record.goes_back()).map(|blocker| (id, blocker)));
             stops.collect::<Option<alloc::vec::Vec<_>>>()?.into_iter().next()
         })
     })

@@ -305,6 +305,12 @@ impl Rollout {
         self.course.as_ref().is_some_and(|course| course.reverted_at.is_some())
     }
 
+    /// Whether machines go back to what is known to work: a gate has failed, or people want what was there before.
+    #[must_use]
+    pub fn goes_back(&self) -> bool {
+        self.is_reverted() || self.from.as_ref() == Some(&self.to)
+    }
+
     /// The gate that has failed, if the rollout stands still because of it.
     #[must_use]
     pub fn failed_gate(&self) -> Option<&GateFailure> {
@@ -383,6 +389,10 @@ pub enum FleetReason {
     TooManyUnavailable,
     /// Every change that is left would do more to the workloads of its machine than the strategy allows.
     TooDisruptive,
+    /// Every change that is left would go back from a version whose `rollback` is `Unsafe`.
+    RollbackUnsafe,
+    /// An edit has left a set without machines that had some before.
+    SetEmptied,
     /// More machines cannot be drained than a batch ends without.
     TooManyUndrained,
     /// The default was changed; operations of the previous one have not finished yet.
@@ -421,7 +431,7 @@ pub enum FleetReason {
 
 impl FleetReason {
     /// Every reason.
-    pub const ALL: [Self; 29] = [
+    pub const ALL: [Self; 31] = [
         Self::AllUpdated,
         Self::MachinesLeftOut,
         Self::RollingOut,
@@ -434,6 +444,8 @@ impl FleetReason {
         Self::TooManyLost,
         Self::TooManyUnavailable,
         Self::TooDisruptive,
+        Self::RollbackUnsafe,
+        Self::SetEmptied,
         Self::TooManyUndrained,
         Self::Superseding,
         Self::Paused,

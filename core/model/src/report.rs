@@ -8,7 +8,7 @@ use crate::cause::CauseKind;
 use crate::certificate::Refusal;
 use crate::component::Disruption;
 use crate::effect::Action;
-use crate::id::{ComponentId, Kind, PolicyId, VersionId};
+use crate::id::{ComponentId, Kind, PolicyId, SetId, VersionId};
 use crate::lease::Epoch;
 use crate::requirement::VersionNumber;
 use crate::time::Timestamp;
@@ -148,6 +148,16 @@ pub enum Blocker {
     TooDisruptive {
         /// The most that it may do.
         limit: Disruption,
+    },
+    /// The change would go back from a version whose `rollback` is `Unsafe`, and nobody has confirmed it.
+    RollbackUnsafe {
+        /// The version that would go.
+        version: VersionId,
+    },
+    /// What the machine has was brought by a set that an edit has left without machines.
+    SetEmptied {
+        /// That set.
+        set: SetId,
     },
     /// A batch waits for machines whose pods cannot leave.
     TooManyUndrained {
@@ -393,6 +403,8 @@ impl Blocker {
             Self::ArtefactUnavailable => "ArtefactUnavailable",
             Self::GateFailed { .. } => "GateFailed",
             Self::TooDisruptive { .. } => "TooDisruptive",
+            Self::RollbackUnsafe { .. } => "RollbackUnsafe",
+            Self::SetEmptied { .. } => "SetEmptied",
             Self::TooManyUndrained { .. } => "TooManyUndrained",
             Self::Superseding => "Superseding",
             Self::Paused => "Paused",

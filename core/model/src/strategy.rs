@@ -133,7 +133,7 @@ impl OnFailure {
 pub struct Course {
     /// The strategy with which the rollout started.
     pub strategy: Strategy,
-    /// The number of the batch under way, from 1; 0 before the first.
+    /// The number of the batch under way, from 1; 0 before the first. A completed rollout that begins anew counts on.
     pub batch: u32,
     /// When every machine that was permitted and can be worked on was done: then the batch bakes.
     pub done_at: Option<Timestamp>,
@@ -142,6 +142,10 @@ pub struct Course {
     /// How many machines had gone wrong when people last let the rollout go on in spite of a gate: later gates do not count
     /// them again.
     pub excused: u32,
+    /// How many machines had what the rollout brings when it began anew, after it was complete: its gates watch the others.
+    pub updated_before: u32,
+    /// The number of the last batch before it began anew.
+    pub batches_before: u32,
     /// Since when machines get back what they had before.
     pub reverted_at: Option<Timestamp>,
 }
@@ -150,13 +154,28 @@ impl Course {
     /// The course of a rollout that begins.
     #[must_use]
     pub const fn new(strategy: Strategy) -> Self {
-        Self { strategy, batch: 0, done_at: None, failure: None, excused: 0, reverted_at: None }
+        Self {
+            strategy,
+            batch: 0,
+            done_at: None,
+            failure: None,
+            excused: 0,
+            updated_before: 0,
+            batches_before: 0,
+            reverted_at: None,
+        }
+    }
+
+    /// Whether the batch under way is the first one since the rollout began, or began anew.
+    #[must_use]
+    pub const fn is_first(&self) -> bool {
+        self.batch <= self.batches_before.saturating_add(1)
     }
 
     /// How long the machines of the present batch are watched.
     #[must_use]
     pub const fn bake_time(&self) -> Duration {
-        if self.batch <= 1 { self.strategy.first_bake } else { self.strategy.bake }
+        if self.is_first() { self.strategy.first_bake } else { self.strategy.bake }
     }
 }
 

@@ -101,6 +101,8 @@ pub(super) fn package_version_detail(reason: FleetReason, words: &str) -> Option
         FleetReason::GateInconclusive | FleetReason::GateFailed | FleetReason::RolledBack => gate(words),
         FleetReason::AllUpdated
         | FleetReason::TooDisruptive
+        | FleetReason::RollbackUnsafe
+        | FleetReason::SetEmptied
         | FleetReason::Superseding
         | FleetReason::Paused
         | FleetReason::PolicyPaused

@@ -162,6 +162,8 @@ pub(super) fn course(read: &v1alpha1::CourseStatus) -> Option<Course> {
             None => None,
         },
         excused: u32::try_from(read.excused).ok()?,
+        updated_before: u32::try_from(read.updated_before).ok()?,
+        batches_before: u32::try_from(read.batches_before).ok()?,
         reverted_at: time(&read.reverted_at)?,
     })
 }

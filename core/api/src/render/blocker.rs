@@ -60,6 +60,9 @@ pub fn blocker(blocker: &Blocker, names: &Names) -> Explanation {
         | Blocker::GateFailed { .. }
         | Blocker::TooDisruptive { .. }
         | Blocker::TooManyUndrained { .. } => strategy(*blocker),
+        Blocker::RollbackUnsafe { .. } | Blocker::SetEmptied { .. } => {
+            (blocker.name(), unconfirmed(*blocker, names))
+        }
         Blocker::Superseding => ("Superseding", SUPERSEDING.into()),
         Blocker::Paused => own(Reason::Paused, ""),
         Blocker::PolicyPaused { policy: id }
@@ -98,6 +101,20 @@ pub fn blocker(blocker: &Blocker, names: &Names) -> Explanation {
         Blocker::NodeConflict { .. } => own(Reason::NodeConflict, ""),
     };
     Explanation { reason, message }
+}
+
+/// The blockers that a person has to confirm.
+fn unconfirmed(blocker: Blocker, names: &Names) -> String {
+    if let Blocker::RollbackUnsafe { version } = blocker {
+        let version =
+            names.version_object_name(version).map_or_else(|_| format!("{version:?}"), String::from);
+        format!("{version} says rollback: Unsafe, so a person has to confirm that an older version follows")
+    } else if let Blocker::SetEmptied { set } = blocker {
+        let set = names.name(set.named()).map_or_else(|_| format!("{set:?}"), String::from);
+        format!("the MachineComponentSet {set} selects no machine any more, and a person has to confirm that")
+    } else {
+        String::new()
+    }
 }
 
 fn failed(version: &str, cause: CauseKind) -> String {

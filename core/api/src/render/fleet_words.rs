@@ -43,6 +43,8 @@ pub(crate) const fn reason(reason: FleetReason) -> &'static str {
         FleetReason::Aborted => "Aborted",
         FleetReason::TooManyUnavailable => "TooManyUnavailable",
         FleetReason::TooDisruptive => "TooDisruptive",
+        FleetReason::RollbackUnsafe => "RollbackUnsafe",
+        FleetReason::SetEmptied => "SetEmptied",
         FleetReason::TooManyUndrained => "TooManyUndrained",
         FleetReason::Superseding => "Superseding",
         FleetReason::Paused => "Paused",
@@ -64,7 +66,8 @@ pub(crate) fn reason_from(name: &str) -> Option<FleetReason> {
 }
 
 /// The explanation of `ConfirmationNeeded`.
-const CONFIRMATION_NEEDED: &str = "a change reaches more machines than spec.strategy.confirmAbove allows without a confirmation: set the annotation \
+const CONFIRMATION_NEEDED: &str = "a change reaches more machines than spec.strategy.confirmAbove allows without a confirmation, or a set more than twice \
+     as many as it had: set the annotation \
      seaworthy.dev/confirm-rollout to metadata.generation, or run seaworthy rollout confirm";
 
 /// The explanation of `Overlap`.
@@ -82,6 +85,15 @@ const TOO_MANY_LOST: &str = "so many machines were lost in the middle of an oper
 /// The explanation of `TooDisruptive`.
 const TOO_DISRUPTIVE: &str = "every machine that is left would be disrupted more than spec.strategy.disruption.atMost allows: raise it, \
      or correct the version in spec.components";
+
+/// The explanation of `RollbackUnsafe`.
+const ROLLBACK_UNSAFE: &str = "every machine that is left would go back from a version whose MachineComponent says rollback: Unsafe, and the \
+     older one may not read its data: correct the version in spec.components or, if it is meant, run seaworthy rollout \
+     confirm";
+
+/// The explanation of `SetEmptied`.
+const SET_EMPTIED: &str = "a MachineComponentSet had machines, and since its last edit it selects none, so what it has brought is left as it \
+     is: correct its spec.selector or, if it is meant, delete it or run seaworthy rollout confirm --set";
 
 /// The explanation of `TooManyUndrained`.
 const TOO_MANY_UNDRAINED: &str = "so many machines cannot be drained that the batch waits for them: kubectl get machines shows them with the pods \
@@ -122,6 +134,8 @@ pub(crate) const fn explanation(reason: FleetReason) -> &'static str {
              that disrupts is started until fewer than four fifths of it are, or no more than one is; repairs go on"
         }
         FleetReason::TooDisruptive => TOO_DISRUPTIVE,
+        FleetReason::RollbackUnsafe => ROLLBACK_UNSAFE,
+        FleetReason::SetEmptied => SET_EMPTIED,
         FleetReason::TooManyUndrained => TOO_MANY_UNDRAINED,
         FleetReason::Superseding => {
             "the defaults were changed; what is under way for the previous ones ends first"

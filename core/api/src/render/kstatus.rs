@@ -174,6 +174,8 @@ pub(super) const fn state_of_fleet(reason: FleetReason) -> State {
         | FleetReason::ConfirmationNeeded
         | FleetReason::TooManyUnavailable
         | FleetReason::TooDisruptive
+        | FleetReason::RollbackUnsafe
+        | FleetReason::SetEmptied
         | FleetReason::TooManyUndrained
         | FleetReason::InvalidSpec
         | FleetReason::PolicyInvalid

@@ -197,6 +197,14 @@ pub struct CourseStatus {
     #[serde(default, skip_serializing_if = "is_zero")]
     #[cfg_attr(feature = "crd", schemars(range(min = 0, max = 4_294_967_295_i64)))]
     pub excused: i64,
+    /// How many machines had what the rollout brings when it began anew, after it was complete: its gates watch the others.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    #[cfg_attr(feature = "crd", schemars(range(min = 0, max = 4_294_967_295_i64)))]
+    pub updated_before: i64,
+    /// The number of the last batch before it began anew.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    #[cfg_attr(feature = "crd", schemars(range(min = 0, max = 4_294_967_295_i64)))]
+    pub batches_before: i64,
     /// Since when machines get back what they had before.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "crd", schemars(extend("format" = "date-time")))]

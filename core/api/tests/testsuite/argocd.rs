@@ -111,6 +111,8 @@ fn the_fleet_is_as_healthy_as_its_rollouts() {
         | FleetReason::ConfirmationNeeded
         | FleetReason::TooManyUnavailable
         | FleetReason::TooDisruptive
+        | FleetReason::RollbackUnsafe
+        | FleetReason::SetEmptied
         | FleetReason::TooManyUndrained
         | FleetReason::InvalidSpec
         | FleetReason::PolicyInvalid

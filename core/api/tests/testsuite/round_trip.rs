@@ -341,6 +341,8 @@ fn any_course(numbers: &[i64], word: &dyn Fn(usize) -> String) -> v1alpha1::Cour
         done_at: None,
         failed_gate: None,
         excused: numbers[1],
+        updated_before: numbers[0],
+        batches_before: numbers[1],
         reverted_at: Some((*word(6)).into()),
     }
 }

@@ -301,9 +301,7 @@ impl RolloutState {
     /// Whether it has gates, and its first batch was not permitted yet.
     #[must_use]
     pub fn is_before_first_batch(&self) -> bool {
-        let record = &self.record;
-        let is_first = record.course.as_ref().is_some_and(|course| course.batch == 0);
-        is_first && self.begun_at().is_some() && !record.is_reverted()
+        self.record.course.is_some() && self.begun_at().is_some() && !self.record.is_reverted()
     }
 
     /// What its machines have said of its artefact.

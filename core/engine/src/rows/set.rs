@@ -74,6 +74,20 @@ pub struct Set {
     pub tracked: Tracked<Box<SetObject>>,
     /// A write of its status whose outcome is not known.
     pub(crate) doubt: Option<Doubt>,
+    /// What the last edit of its selector has done, as far as this engine has seen it.
+    pub(crate) reselection: Reselection,
+}
+
+/// What an edit of a selector has done.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Reselection {
+    /// No edit was seen.
+    #[default]
+    None,
+    /// It selects other machines.
+    Others,
+    /// It selects none, where it selected some.
+    Nobody,
 }
 
 impl Set {

@@ -346,3 +346,21 @@ fn a_gate_reads_the_hosts_that_were_changed() {
         assert_eq!(is_read, id == first || changed.contains(&id), "{id}");
     }
 }
+
+/// A Node that is ready says nothing of the other services of its host.
+#[test]
+fn a_gate_waits_for_a_host_that_does_not_say_what_runs_there() {
+    let mut fixture = fleet(OnFailure::Pause);
+    fixture.pass(MINUTE * 10);
+    let first = updated(&fixture)[0];
+    fixture.host(first).up = false;
+    fixture.pass(HOUR * 2);
+    assert_eq!((updated(&fixture), reason(&fixture)), (vec![first], FleetReason::GateInconclusive));
+    let FleetDetail::Gate(_, evidence) = told(&fixture).detail.clone().expect("it says what it knows") else {
+        panic!("{:?}", told(&fixture).detail)
+    };
+    assert_eq!((evidence.changed, evidence.silent), (1, 1));
+    fixture.host(first).up = true;
+    fixture.pass(HOUR);
+    assert!(updated(&fixture).len() > 1);
+}

@@ -163,6 +163,23 @@ fn a_lost_zone_pauses_and_its_return_resumes() {
     assert_eq!(fixture.web().iter().filter(|version| **version == Some(2)).count(), 9);
 }
 
+/// What goes back may be why machines are unavailable.
+#[test]
+fn a_lost_zone_does_not_keep_a_bad_version_in_place() {
+    let mut fixture = Fixture::with_pods(10, 0);
+    fixture.limit(10);
+    fixture.upgrade();
+    fixture.pass(HOUR);
+    for id in 0..3 {
+        see(&mut fixture, id, Health::Unknown);
+    }
+    fixture.store.defaults(vec![want(WEB, web(1))]);
+    fixture.deliver();
+    fixture.pass(HOUR);
+    assert!(fixture.engine.world().breaker().is_some());
+    assert!(fixture.web()[3..].iter().all(|version| *version == Some(1)), "{:?}", fixture.web());
+}
+
 /// Of three machines one may be unavailable. When it stays so for ever, the others still get the new version.
 #[test]
 fn a_dead_machine_of_a_small_fleet_does_not_stop_it_for_ever() {

@@ -24,6 +24,7 @@ mod last_node;
 mod leaving;
 mod limits;
 mod marks;
+mod mistakes;
 mod next_in_line;
 mod on_leave;
 mod order;

@@ -141,6 +141,35 @@ fn a_rollout_waits_for_the_next_window_and_is_told_until_when() {
     assert_eq!(on(&fixture, 2), 12);
 }
 
+/// What people want back works on every machine, and a bad version is not left there until a window opens.
+#[test]
+fn a_way_back_waits_for_no_window() {
+    let mut fixture = Fixture::on_web_1(12, 12);
+    fixture.upgrade();
+    fixture.pass(HOUR);
+    assert_eq!(on(&fixture, 2), 12);
+    let hours = 24 - hour_of_day(fixture.now);
+    fixture.pass(HOUR * u32::try_from(hours).unwrap() + HOUR * 4);
+    fixture.store.edit_policy(0, |spec| spec.windows = windows());
+    fixture.deliver();
+    fixture.store.defaults(vec![want(WEB, web(3))]);
+    fixture.deliver();
+    fixture.pass(HOUR);
+    assert_eq!(on(&fixture, 3), 0, "the windows are closed");
+    fixture.store.defaults(vec![want(WEB, web(1))]);
+    fixture.deliver();
+    fixture.pass(HOUR);
+    assert_eq!(on(&fixture, 1), 0, "that is not what was there before");
+    fixture.pass(HOUR * 24);
+    assert_eq!(on(&fixture, 1), 12);
+    let hours = 24 - hour_of_day(fixture.now);
+    fixture.pass(HOUR * u32::try_from(hours).unwrap() + HOUR * 4);
+    fixture.store.defaults(vec![want(WEB, web(2))]);
+    fixture.deliver();
+    fixture.pass(HOUR);
+    assert_eq!(on(&fixture, 2), 12);
+}
+
 #[test]
 fn pins_and_deletions_wait_for_the_end_of_a_freeze() {
     let mut fixture = Fixture::on_web_1(3, 3);

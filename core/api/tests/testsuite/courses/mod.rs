@@ -96,14 +96,9 @@ pub(crate) fn course() -> impl Strategy<Value = Course> {
         GateFailure { at, evidence }
     });
     let times = (option::of(instant()), option::of(instant()));
-    (strategy(), any::<[u32; 2]>(), times, option::of(failure)).prop_map(
-        |(strategy, [batch, excused], (done_at, reverted_at), failure)| Course {
-            strategy,
-            batch,
-            done_at,
-            failure,
-            excused,
-            reverted_at,
+    (strategy(), any::<[u32; 4]>(), times, option::of(failure)).prop_map(
+        |(strategy, [batch, excused, updated_before, batches_before], (done_at, reverted_at), failure)| {
+            Course { strategy, batch, done_at, failure, excused, updated_before, batches_before, reverted_at }
         },
     )
 }

@@ -380,14 +380,17 @@ impl<'w> Step<'w> {
 
     /// Why the fleet as a whole does not allow a change to start.
     fn fleet_stop(self, target: &Target<'_>, is_repair: bool) -> Option<Blocker> {
-        let rolls_back = matches!(target.origin, Origin::Rollout(index)
-            if self.world.fleet.rollouts[index].record.is_reverted());
-        let stop = || self.world.policy_stop(self.machine, Work::on(self.machine, rolls_back));
+        let goes_back = matches!(target.origin, Origin::Rollout(index)
+            if self.world.fleet.rollouts[index].record.goes_back());
+        let stop = || self.world.policy_stop(self.machine, Work::on(self.machine, goes_back));
         if let Some(blocker) = self.world.halt(self.machine).or_else(stop) {
             return Some(blocker);
         }
         let disrupts = !is_repair && !self.machine.is_spared() && self.machine.was_set_up();
-        if disrupts && let Some(blocker) = self.world.breaker() {
+        if disrupts
+            && !goes_back
+            && let Some(blocker) = self.world.breaker()
+        {
             return Some(blocker);
         }
         let Origin::Rollout(index) = target.origin else { return None };
@@ -403,7 +406,9 @@ impl<'w> Step<'w> {
         let rollout = &self.world.fleet.rollouts[index];
         let (counts, limit) = (&rollout.counts, self.world.failures_max());
         let is_new = target.aim != Aim::Keep && !is_repair;
-        if is_new && let Some(blocker) = self.world.too_disruptive(rollout, self.machine) {
+        let too_much = || self.world.too_disruptive(rollout, self.machine);
+        let is_mistaken = || self.world.unconfirmed_mistake(rollout, self.machine);
+        if is_new && let Some(blocker) = too_much().or_else(is_mistaken) {
             return Some(blocker);
         }
         // What is installed is repaired until the machine gets its turn.

@@ -6,9 +6,13 @@ use seaworthy_model::machine::MachineSpec;
 use seaworthy_model::package_version::FleetReason;
 
 use super::Step;
+use crate::rows::fleet::RolloutState;
 use crate::rows::machine::Machine;
-use crate::rows::set::Owner;
+use crate::rows::set::{Charter, Owner, Reselection};
 use crate::world::World;
+
+/// So many machines may come to any set.
+const FEW: u32 = 10;
 
 /// How many machines a change of a component of an owner reaches, if so many need the confirmation of a person.
 pub(crate) fn reach(world: &World, owner: Owner, component: ComponentId) -> Option<FleetDetail> {
@@ -22,22 +26,46 @@ impl Step<'_> {
         self.beyond(component).map(|_| FleetReason::ConfirmationNeeded)
     }
 
+    /// Why a completed rollout does not begin anew with the machines that came.
+    pub(super) fn unconfirmed_anew(self, state: &RolloutState) -> Option<FleetReason> {
+        let grown = || self.grown(state).map(|_| FleetReason::ConfirmationNeeded);
+        self.unconfirmed(state.record.component).or_else(grown)
+    }
+
     /// The first change that waits for a confirmation.
     pub(super) fn reach(self) -> Option<FleetDetail> {
-        let components = self.object.components.unwrap_or_default();
-        let is_new = |component| {
+        let components = self.object.components.unwrap_or_default().iter().map(|setting| setting.component);
+        let mut reaches = components.filter_map(|component| {
             let index = self.world.rollout_of(self.owner, component);
             let known = index.map(|index| &self.world.fleet.rollouts[index]);
-            known.is_none_or(|state| state.superseded || self.has_many_more(state))
-        };
-        let mut new = components.iter().map(|setting| setting.component).filter(|one| is_new(*one));
-        new.find_map(|component| self.reach_of(component))
+            let anew = known.filter(|state| !state.superseded);
+            if anew.is_some_and(|state| !self.has_many_more(state)) {
+                return None;
+            }
+            let reach = self.beyond(component).or_else(|| self.grown(anew?));
+            reach.map(|reach| self.told_reach(component, reach))
+        });
+        reaches.next()
     }
 
     fn reach_of(self, component: ComponentId) -> Option<FleetDetail> {
-        let (machines, limit) = self.beyond(component)?;
-        let component = self.world.name_of_component(component);
-        Some(FleetDetail::Reach { component, machines, limit })
+        self.beyond(component).map(|reach| self.told_reach(component, reach))
+    }
+
+    fn told_reach(self, component: ComponentId, (machines, limit): (u32, u32)) -> FleetDetail {
+        FleetDetail::Reach { component: self.world.name_of_component(component), machines, limit }
+    }
+
+    /// How many machines came to a completed rollout of a set since its selector was edited, and how many may come without a
+    /// confirmation, if it is more: as many as it had. A selector that is far wider than before may be a mistake.
+    fn grown(self, state: &RolloutState) -> Option<(u32, u32)> {
+        let Charter { status, is_confirmed, .. } = self.object;
+        let is_told = status.conditions.iter().any(|told| told.reason == FleetReason::ConfirmationNeeded);
+        let is_seen = self.world.set(self.owner).is_some_and(|set| set.reselection == Reselection::Others);
+        let is_edited = is_seen || is_told;
+        let (came, limit) = (self.came(state), state.record.progress.total.max(FEW));
+        let is_set = matches!(self.owner, Owner::Set(_));
+        (is_set && is_edited && !is_confirmed && came > limit).then_some((came, limit))
     }
 
     /// How many machines a change of a component reaches, and how many may be reached without a confirmation, if it is more.

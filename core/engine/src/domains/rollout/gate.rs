@@ -33,7 +33,7 @@ const LOOKS_AGAIN: Duration = Duration::from_secs(60);
 
 /// Of so many of the machines that were changed last, the host is read at a gate: enough to find what befalls one in fifty.
 const INSPECTED: usize = 256;
-/// Those that were not read within this time say no more than their Nodes do.
+/// Those that were not read within this time are silent.
 const READ_WITHIN: Duration = Duration::from_secs(180);
 /// How often a gate looks whether they were read.
 const INSPECTS_AGAIN: Duration = Duration::from_secs(15);
@@ -69,7 +69,7 @@ impl Step<'_> {
             plan.standstill.bakes();
             return Gate::Closed;
         }
-        let evidence = self.evidence(index, state, course.done_at);
+        let evidence = self.whole_evidence((index, state), course);
         match verdict(course, &evidence) {
             Verdict::Fail => self.fail(draft, evidence, record, plan),
             Verdict::Pass if is_baked => self.ask(draft, (index, state, evidence), record, plan),
@@ -150,7 +150,7 @@ impl Step<'_> {
     ) -> Gate {
         let is_done = is_done(self.world, state);
         let has_changed_any = state.counts.updated() + state.counts.failed > 0;
-        if course.batch == 0 || (is_done && !has_changed_any) {
+        if state.record.admitted_below == 0 || (is_done && !has_changed_any) {
             return Gate::Passed;
         }
         if !is_done {
@@ -195,7 +195,7 @@ impl Step<'_> {
         plan: &mut Plan,
     ) -> Gate {
         let now = draft.now.whole_seconds();
-        let may_revert = record.from.is_some();
+        let may_revert = self.world.may_revert(record);
         on_course(record, |course| {
             course.failure = Some(GateFailure { at: now, evidence });
             let reverts = may_revert && course.strategy.on_failure == OnFailure::RollBack;
@@ -213,10 +213,21 @@ impl Step<'_> {
         Gate::Closed
     }
 
+    /// The evidence of a gate. Once its batch was watched, it includes the hosts that did not say whether their services run.
+    fn whole_evidence(self, (index, state): (usize, &RolloutState), course: &Course) -> Evidence {
+        let mut evidence = self.evidence(index, state, course.done_at);
+        let until = course.done_at.map(|at| self.bakes_until(course, at));
+        if let Some(until) = until.filter(|until| *until <= self.world.now) {
+            evidence.silent += self.unheard((index, state), until, evidence.changed);
+        }
+        evidence
+    }
+
     /// Counts the machines of a rollout. Of those that are at work, also for another rollout, little is known.
     pub(super) fn evidence(self, index: usize, state: &RolloutState, done_at: Option<Timestamp>) -> Evidence {
         let (began, component) = (state.record.started_at, state.record.component);
         let is_of_set = state.owner != Owner::Fleet;
+        let had_it_before = self.had_it_before(&state.record);
         let mut evidence = Evidence::default();
         let mut suspects = Suspects::new(self.world, index);
         for (id, machine) in self.world.machines() {
@@ -225,6 +236,10 @@ impl Step<'_> {
                 Standing::Failed => {
                     evidence.changed += 1;
                     evidence.failed += 1;
+                }
+                Standing::Done if had_it_before(id) => {
+                    evidence.untouched += 1;
+                    evidence.untouched_unavailable += u32::from(fell(&|| began));
                 }
                 Standing::Done | Standing::Restored => {
                     evidence.changed += 1;
@@ -255,7 +270,22 @@ impl Step<'_> {
             }
         }
         evidence.unavailable -= suspects.charged_to_others(began);
+        let before = state.record.course.as_ref().map_or(0, |course| course.updated_before);
+        // A new engine knows of no changes: then a number has to do.
+        if before > 0 && !self.world.changes.knows_any(component, began) {
+            let before = before.min(evidence.changed.saturating_sub(evidence.wrong()));
+            evidence.changed -= before;
+            evidence.untouched += before;
+        }
         evidence
+    }
+
+    /// Tells the machines that had what a rollout brings when it began anew, as far as it is known which these are.
+    fn had_it_before(self, record: &Rollout) -> impl Fn(MachineId) -> bool {
+        let (component, began, changes) = (record.component, record.started_at, &self.world.changes);
+        let any_had_it = record.course.as_ref().is_some_and(|course| course.updated_before > 0);
+        let is_known = any_had_it && changes.knows_any(component, began);
+        move |id| is_known && changes.began(component, id).is_none_or(|changed| changed < began)
     }
 
     /// Whether a machine has gone wrong since this time. What had gone wrong before it was changed says nothing of the release.
@@ -283,25 +313,46 @@ impl Step<'_> {
         (index, state): (usize, &RolloutState),
         until: Timestamp,
     ) -> bool {
-        if until + READ_WITHIN <= draft.now {
-            return false;
-        }
-        let changed = self.world.machines().filter(|(_, machine)| machine.standing(index).is_updated());
-        let mut changed: Vec<(u32, MachineId)> =
-            changed.filter_map(|(id, machine)| Some((state.key.rank(machine.uid()?), id))).collect();
-        changed.sort_unstable();
-        let last = changed.iter().rev().take(INSPECTED).map(|(_, id)| *id);
+        let last = self.inspected((index, state)).into_iter();
         let unread: Vec<MachineId> = last.filter(|id| is_unread(self.world.machine(*id), until)).collect();
         for id in &unread {
             if self.world.machine(*id).progress.contact.audit_at.is_none_or(|at| at > draft.now) {
                 draft.note(Note::Machine(*id, MachineNote::Inspect));
             }
         }
-        if !unread.is_empty() {
-            draft.wake_at(draft.now + INSPECTS_AGAIN, WakeReason::Gate);
-            draft.wait(Blocker::Baking { until });
+        if unread.is_empty() {
+            return false;
         }
-        !unread.is_empty()
+        draft.wake_at(draft.now + INSPECTS_AGAIN, WakeReason::Gate);
+        if until + READ_WITHIN <= draft.now {
+            return false;
+        }
+        draft.wait(Blocker::Baking { until });
+        true
+    }
+
+    /// The machines that were changed last, as many as are read.
+    fn inspected(self, (index, state): (usize, &RolloutState)) -> Vec<MachineId> {
+        let had_it_before = self.had_it_before(&state.record);
+        let changed = self.world.machines().filter(|(_, machine)| machine.standing(index).is_updated());
+        let changed = changed.filter(|(id, _)| !had_it_before(*id));
+        let mut changed: Vec<(u32, MachineId)> =
+            changed.filter_map(|(id, machine)| Some((state.key.rank(machine.uid()?), id))).collect();
+        changed.sort_unstable();
+        changed.into_iter().rev().take(INSPECTED).map(|(_, id)| id).collect()
+    }
+
+    /// How many of the machines that were changed have not said since then whether their services run, although their Nodes
+    /// are ready: as many as among those that are read. Machines that people have paused are not asked.
+    fn unheard(self, rollout: (usize, &RolloutState), since: Timestamp, changed: u32) -> u32 {
+        let inspected = self.inspected(rollout);
+        let is_unheard = |id: &&MachineId| {
+            let machine = self.world.machine(**id);
+            let is_told = machine.node.is_none() || machine.unavailable_since().is_some();
+            !is_told && !machine.is_paused() && !machine.is_unresolved() && !was_read(machine, since)
+        };
+        let (unheard, all) = (inspected.iter().filter(is_unheard).count() as u64, inspected.len() as u64);
+        u32::try_from(u64::from(changed) * unheard / all.max(1)).unwrap_or(u32::MAX)
     }
 
     /// The batch that is watched, or the gate that has failed, if the course of a record is what the reason is about.
@@ -325,8 +376,8 @@ impl Step<'_> {
     pub(super) fn doubt(self) -> Option<FleetDetail> {
         self.rollouts().find_map(|(index, state)| {
             let course = state.record.course.as_ref().filter(|_| state.is_active() && has_gates(state))?;
-            let done_at = course.done_at?;
-            let evidence = self.evidence(index, state, Some(done_at));
+            course.done_at?;
+            let evidence = self.whole_evidence((index, state), course);
             if verdict(course, &evidence) == Verdict::Inconclusive {
                 return Some(FleetDetail::Gate(self.gate_name(&state.record, course), evidence));
             }
@@ -365,8 +416,9 @@ fn on_course(record: &mut Cow<'_, Rollout>, change: impl FnOnce(&mut Course)) {
 pub(super) fn begin_batch(record: &mut Rollout, state: &RolloutState) {
     let Some(course) = record.course.as_mut() else { return };
     let is_overridden = state.record.course.as_ref().is_some_and(|before| before.batch != course.batch);
+    let has_begun = state.record.admitted_below > 0;
     let changed_any = state.counts.updated() + state.counts.failed > 0;
-    if course.batch == 0 || (changed_any && !is_overridden) {
+    if !has_begun || (changed_any && !is_overridden) {
         course.batch = course.batch.saturating_add(1);
     }
     course.done_at = None;
@@ -375,10 +427,15 @@ pub(super) fn begin_batch(record: &mut Rollout, state: &RolloutState) {
 /// Whether the host of a machine that could be read was not read since then.
 fn is_unread(machine: &Machine, since: Timestamp) -> bool {
     let can_be_read = !machine.is_unreachable() && !machine.is_paused() && !machine.is_unresolved();
-    can_be_read && machine.progress.contact.read_at < since
+    can_be_read && !was_read(machine, since)
+}
+
+/// Whether the host of a machine was read since then.
+fn was_read(machine: &Machine, since: Timestamp) -> bool {
+    machine.progress.contact.read_at >= since
 }
 
 /// Whether nothing is known of the health of a machine without a Node since then: only a read of its host shows it.
 fn says_nothing(machine: &Machine, since: Option<Timestamp>) -> bool {
-    machine.node.is_none() && since.is_some_and(|since| machine.progress.contact.read_at < since)
+    machine.node.is_none() && since.is_some_and(|since| !was_read(machine, since))
 }

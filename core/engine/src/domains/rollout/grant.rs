@@ -51,7 +51,7 @@ impl Step<'_> {
             plan.standstill = Standstill::Stopped(FleetReason::TooManyUndrained);
             draft.wait(Blocker::TooManyUndrained { machines, limit });
         }
-        if let Some(blocker) = self.world.breaker() {
+        if let Some(blocker) = self.world.breaker().filter(|_| !record.goes_back()) {
             plan.standstill = Standstill::Stopped(FleetReason::TooManyUnavailable);
             draft.wait(blocker);
         }

@@ -204,6 +204,12 @@ impl<'w> Step<'w> {
             draft.wait(blocker);
             return self.write(draft, self.recorded(), Standstill::Stopped(reason));
         }
+        if let Owner::Set(set) = self.owner
+            && self.world.is_emptied(self.owner)
+        {
+            draft.wait(Blocker::SetEmptied { set });
+            return self.write(draft, self.recorded(), Standstill::Stopped(FleetReason::SetEmptied));
+        }
         if self.has_to_pick() {
             let standstill = self.before_the_pick(draft);
             return self.write(draft, self.recorded(), standstill);
@@ -262,7 +268,7 @@ impl<'w> Step<'w> {
             // Who was lost at work may be at work still.
             record.granted = Some(wave::kept(self.world, (index, state)));
         } else if self.has_many_more(state) {
-            match self.unconfirmed(setting.component) {
+            match self.unconfirmed_anew(state) {
                 Some(reason) => plan.standstill = Standstill::Stopped(reason),
                 None => {
                     self.reopen((index, state), &mut record, draft.now);

@@ -11,7 +11,7 @@ use seaworthy_model::meta::Meta;
 use seaworthy_model::package_version::{PackageVersionObject, Rollout};
 use seaworthy_model::report::Subject;
 
-use crate::rows::set::{Charter, Owner};
+use crate::rows::set::{Charter, Owner, Reselection, Set};
 use crate::runtime::queue::Priority;
 use crate::runtime::retry::Retry;
 use crate::runtime::tracked::Writes;
@@ -70,6 +70,8 @@ pub(crate) fn observe_set(world: &mut World, owner: Owner, object: Option<Box<Se
     let seen = known(set.tracked.meta());
     let respecified = set.spec() != object.as_ref().and_then(|o| o.spec.as_ref().ok()).map(AsRef::as_ref);
     let resorted = !set.selects_as(object.as_deref());
+    let selector = |set: &Set| set.spec().map(|spec| spec.selector.clone());
+    let (before, had_members) = (selector(set), world.members.contains_key(&owner));
     let was_paused = world.is_owner_paused(owner);
     let new = object.as_deref().map(Charter::from);
     let is_paused = new.is_some_and(|new| new.paused);
@@ -78,8 +80,14 @@ pub(crate) fn observe_set(world: &mut World, owner: Owner, object: Option<Box<Se
     let Some(set) = world.set_mut(owner) else { return };
     forget(&mut set.tracked.writes, seen, known(meta));
     set.tracked.see(object);
+    let after = selector(set);
     if resorted {
         world.resort_all();
+    }
+    if before.is_some() && after.is_some() && before != after {
+        let has_members = world.members.contains_key(&owner);
+        let Some(set) = world.set_mut(owner) else { return };
+        set.reselection = if had_members && !has_members { Reselection::Nobody } else { Reselection::Others };
     }
     take_over(world, &change);
     world.touch_owners(Priority::Urgent);

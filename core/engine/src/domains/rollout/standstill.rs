@@ -16,8 +16,8 @@ pub(super) enum Gate {
     Closed,
 }
 
-/// The reason of a rollout that stands still because a disruption policy keeps back every machine, or its own strategy does.
-/// Limits only slow it down.
+/// The reason of a rollout that stands still because a disruption policy keeps back every machine, or its own strategy does,
+/// or a person has to confirm it. Limits only slow it down.
 pub(super) const fn reason_of(blocker: Blocker) -> Option<FleetReason> {
     if matches!(blocker, Blocker::PolicyPaused { .. }) {
         Some(FleetReason::PolicyPaused)
@@ -29,6 +29,10 @@ pub(super) const fn reason_of(blocker: Blocker) -> Option<FleetReason> {
         Some(FleetReason::OutsideWindow)
     } else if matches!(blocker, Blocker::TooDisruptive { .. }) {
         Some(FleetReason::TooDisruptive)
+    } else if matches!(blocker, Blocker::RollbackUnsafe { .. }) {
+        Some(FleetReason::RollbackUnsafe)
+    } else if matches!(blocker, Blocker::SetEmptied { .. }) {
+        Some(FleetReason::SetEmptied)
     } else {
         None
     }

@@ -54,6 +54,7 @@ impl<'w> Step<'w> {
             if keeps { self.object.status.observed_generation } else { meta.generation };
         let recorded = self.object.status;
         let is_regressed = standstill == Standstill::Stopped(FleetReason::StoreRegressed);
+        let is_kept = is_kept(standstill);
         let epoch = self.world.epoch();
         // A late write of a predecessor must find another version before any owner grants.
         let is_only_owner = self.world.owners().count() == 1;
@@ -64,12 +65,12 @@ impl<'w> Step<'w> {
             && is_recorded(&rollouts, &recorded.rollouts)
             && picked == recorded.picked
             && !self.stands_still_outdated(standstill)
+            && (is_kept || !self.has_lost_all())
             && self.tells(standstill, &rollouts, &recorded.conditions);
         if !same {
             let conditions = self.conditions(draft, standstill, observed_generation, &rollouts);
             let rollouts = rollouts.into_iter().map(Cow::into_owned);
-            let rollouts =
-                rollouts.map(|rollout| if is_regressed { rollout } else { self.as_it_is(rollout) });
+            let rollouts = rollouts.map(|rollout| if is_kept { rollout } else { self.as_it_is(rollout) });
             let epoch = if is_regressed { recorded.epoch } else { epoch };
             let rollouts: Vec<Rollout> = rollouts.collect();
             let begun = self.world.ledger.limits.begun(places, draft.now);
@@ -91,6 +92,16 @@ impl<'w> Step<'w> {
         }
     }
 
+    /// Whether a set has lost all its machines, for no mistake in its selector, and its record counts some.
+    fn has_lost_all(self) -> bool {
+        let is_outdated = |(_, state): (usize, &RolloutState)| {
+            let recorded = self.object.status.rollout(state.record.component);
+            state.counts.total() == 0 && recorded.is_some_and(|recorded| recorded.progress.total > 0)
+        };
+        let is_empty = matches!(self.owner, Owner::Set(_)) && !self.world.members.contains_key(&self.owner);
+        is_empty && self.rollouts().any(is_outdated)
+    }
+
     /// Whether no machine is at work any more for rollouts that stand still, and the record says otherwise: the next write may
     /// be hours away. While they move, each wave brings the record up to date.
     fn stands_still_outdated(self, standstill: Standstill) -> bool {
@@ -100,9 +111,7 @@ impl<'w> Step<'w> {
                 recorded.generation == state.record.generation && is_outdated(recorded, &state.counts)
             })
         };
-        // What a lost store has recorded is left as it is.
-        let is_told =
-            matches!(standstill, Standstill::Stopped(reason) if reason != FleetReason::StoreRegressed);
+        let is_told = matches!(standstill, Standstill::Stopped(_)) && !is_kept(standstill);
         is_told && self.rollouts().any(|(_, state)| is_outdated(state))
     }
 
@@ -187,6 +196,8 @@ impl<'w> Step<'w> {
             | FleetReason::Superseding
             | FleetReason::Overlap
             | FleetReason::TooDisruptive
+            | FleetReason::RollbackUnsafe
+            | FleetReason::SetEmptied
             | FleetReason::Paused
             | FleetReason::PolicyPaused
             | FleetReason::PolicyInvalid
@@ -228,6 +239,17 @@ impl<'w> Step<'w> {
         let component = self.world.name_of_component(component);
         Some(FleetDetail::Overlap { component, other: self.world.name_of(other).into(), decides })
     }
+}
+
+/// Whether the progress of rollouts is left as it is recorded: what a lost store has recorded, and how many machines a set had
+/// before an edit that a person has to confirm.
+const fn is_kept(standstill: Standstill) -> bool {
+    matches!(
+        standstill,
+        Standstill::Stopped(
+            FleetReason::StoreRegressed | FleetReason::SetEmptied | FleetReason::ConfirmationNeeded
+        )
+    )
 }
 
 /// Whether these are the recorded rollouts. Most are borrowed from the object, and need no comparison.

@@ -43,12 +43,16 @@ impl<'w> Step<'w> {
             return before.map(|before| self.record_of(before));
         };
         standstill.moves();
+        let before_it = before.and_then(|before| before.record.from.as_ref());
         let from = match before {
+            // The way back: what was there before the last change is known to work.
+            Some(_) if before_it == Some(&setting.want) => before_it.cloned(),
             Some(before) => self.proven(before),
             None => self.of_those_below(setting.component),
         };
         // What is known to work needs no gates.
         let is_new = from.as_ref() != Some(&setting.want);
+        let from = from.filter(|_| is_new || before.is_some());
         let strategy = self.object.strategy.cloned();
         Some(Cow::Owned(Rollout {
             component: setting.component,
@@ -67,19 +71,22 @@ impl<'w> Step<'w> {
         }))
     }
 
-    /// Whether so many machines came to a completed rollout that they go through its gates: by labels, by another selector, or
-    /// because they could not be reached before. Machines without anything that could be disrupted do not count.
-    pub(super) fn has_many_more(self, state: &RolloutState) -> bool {
-        let counts = &state.counts;
-        let came = counts.eligible.saturating_sub(counts.idle);
-        self.object.strategy.is_some()
-            && !state.record.is_reverted()
-            && came > 1
-            && u64::from(came) * MANY_PART > u64::from(counts.total())
+    /// How many machines came to a completed rollout, by labels, by another selector, or because they could not be worked on
+    /// before. Machines without anything that could be disrupted do not count.
+    pub(super) fn came(self, state: &RolloutState) -> u32 {
+        let is_gated = self.object.strategy.is_some() && !state.record.is_reverted();
+        if is_gated { state.counts.eligible.saturating_sub(state.counts.idle) } else { 0 }
     }
 
-    /// Begins a completed rollout anew, at its first batch. When a gate fails, nobody falls back: the machines that had it before
-    /// came from something else than those that came since.
+    /// Whether so many machines came to a completed rollout that they go through its batches.
+    pub(super) fn has_many_more(self, state: &RolloutState) -> bool {
+        let came = self.came(state);
+        came > 1 && u64::from(came) * MANY_PART > u64::from(state.counts.total())
+    }
+
+    /// Begins a completed rollout anew, at its first batch. When a gate fails, nobody falls back: the
+    /// machines that had it before came from something else than those that came since. The batches are counted on, so that
+    /// no verdict, no answer and no leave of a person is taken for that of a gate to come.
     pub(super) fn reopen(
         self,
         (index, state): (usize, &RolloutState),
@@ -89,7 +96,11 @@ impl<'w> Step<'w> {
         let strategy = self.object.strategy.cloned();
         let granted = wave::kept(self.world, (index, state));
         let record = record.to_mut();
-        record.course = strategy.map(Course::new);
+        let last = record.course.as_ref().map_or(0, |course| course.batch);
+        let (batch, updated_before) = (last.saturating_add(1), state.counts.updated());
+        let course =
+            |strategy| Course { batch, updated_before, batches_before: batch, ..Course::new(strategy) };
+        record.course = strategy.map(course);
         record.from = None;
         record.granted = Some(granted);
         record.admitted_below = 0;

@@ -208,16 +208,18 @@ fn pick(
             | Standing::Restored
             | Standing::Failed => false,
         };
-        // The breaker stops what disrupts. Nothing can be disrupted on a machine that is out of service, or was never set up.
-        let disrupts = || machine.was_set_up() && !machine.is_spared();
+        // The breaker stops what disrupts, except the way back: what it takes away may be why machines are unavailable. Nothing
+        // can be disrupted on a machine that is out of service, or was never set up.
+        let disrupts = || machine.was_set_up() && !machine.is_spared() && !record.goes_back();
         if !is_candidate || (world.breaker().is_some() && disrupts()) {
             continue;
         }
         if machine.is_drain_held_up() && world.is_drained_for(state, machine) {
             continue;
         }
-        let stop = world.policy_stop(machine, Work::on(machine, record.is_reverted()));
-        if let Some(stop) = stop.or_else(|| world.too_disruptive(state, machine)) {
+        let stop = world.policy_stop(machine, Work::on(machine, record.goes_back()));
+        let stop = stop.or_else(|| world.too_disruptive(state, machine));
+        if let Some(stop) = stop.or_else(|| world.unconfirmed_mistake(state, machine)) {
             room.kept_back.get_or_insert(stop);
             continue;
         }

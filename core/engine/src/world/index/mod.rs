@@ -4,6 +4,7 @@ pub(crate) mod confirmation;
 pub(crate) mod disruption;
 mod leaving;
 pub(crate) mod limits;
+mod mistakes;
 pub(crate) mod nodes;
 pub(crate) mod owners;
 pub(crate) mod picks;

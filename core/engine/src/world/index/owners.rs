@@ -10,7 +10,7 @@ use seaworthy_model::labels::Labels;
 use seaworthy_model::lease::Epoch;
 
 use crate::rows::machine::Machine;
-use crate::rows::set::{Charter, Doubt, Owner, Set};
+use crate::rows::set::{Charter, Doubt, Owner, Reselection, Set};
 use crate::rows::ticket::Ticket;
 use crate::runtime::queue::Priority;
 use crate::runtime::tracked::Writes;
@@ -187,7 +187,13 @@ impl World {
             }
         }
         for owner in new.into_iter().flatten() {
-            *self.members.entry(*owner).or_insert(0) += 1;
+            let members = self.members.entry(*owner).or_insert(0);
+            *members += 1;
+            if *members == 1
+                && let Some(set) = self.set_mut(*owner)
+            {
+                set.reselection = Reselection::None;
+            }
         }
         for pair in pairs(old.as_deref()) {
             if let Some(machines) = self.overlaps.get_mut(&pair) {

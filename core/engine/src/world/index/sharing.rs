@@ -82,14 +82,15 @@ impl World {
         let record = &rollout.record;
         let mut course = record.course.iter().filter(|course| course.reverted_at.is_none());
         let is_open = course.all(|course| course.failure.is_none() && course.done_at.is_none());
-        let work = Work::on(machine, record.is_reverted());
+        let work = Work::on(machine, record.goes_back());
         !rollout.superseded
             && record.granted.is_some()
             && is_open
             && !self.is_owner_paused(rollout.owner)
             && rollout.counts.room(self.failures_max()) > 0
-            && self.breaker().is_none()
+            && (record.goes_back() || self.breaker().is_none())
             && self.policy_stop(machine, work).is_none()
             && self.too_disruptive(rollout, machine).is_none()
+            && self.unconfirmed_mistake(rollout, machine).is_none()
     }
 }

@@ -67,7 +67,7 @@ impl WaitsFor {
     pub const NOTHING: Self = Self(0);
 
     /// The names, by [`WaitsFor::number`].
-    pub const NAMES: [&'static str; 33] = [
+    pub const NAMES: [&'static str; 35] = [
         "",
         "StoreRegressed",
         "BackOff",
@@ -101,6 +101,8 @@ impl WaitsFor {
         "TooDisruptive",
         "TooManyUndrained",
         "ArtefactUnavailable",
+        "RollbackUnsafe",
+        "SetEmptied",
     ];
 
     /// Its number.
@@ -152,6 +154,8 @@ impl WaitsFor {
             Blocker::TooDisruptive { .. } => 30,
             Blocker::TooManyUndrained { .. } => 31,
             Blocker::AwaitingArtefact | Blocker::ArtefactUnavailable => 32,
+            Blocker::RollbackUnsafe { .. } => 33,
+            Blocker::SetEmptied { .. } => 34,
             Blocker::NotLeading
             | Blocker::Standby { .. }
             | Blocker::RenewalOverdue { .. }

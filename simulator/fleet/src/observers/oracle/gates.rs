@@ -78,7 +78,11 @@ impl Gates {
         let watched = self.watched.get(&batch(owner, rollout, course));
         let (since, _) = watched.filter(|(_, began_in)| *began_in == epoch)?;
         let strategy = &course.strategy;
-        let text = if course.batch <= 1 { &strategy.first_bake_time } else { &strategy.bake_time };
+        let text = if course.batch <= course.batches_before + 1 {
+            &strategy.first_bake_time
+        } else {
+            &strategy.bake_time
+        };
         let lasted = now.since(*since);
         let (component, number) = (&rollout.component, course.batch);
         (lasted + knowledge < parse::duration(text)? * 3 / 4)

@@ -302,9 +302,11 @@ fn is_any_reverted(api: &ApiServer) -> bool {
     kinds.into_iter().flat_map(|kind| api.collection(kind).objects()).any(|owner| has_reverted(owner))
 }
 
-/// Whether a rollout in the record of an object gives back what machines had before.
+/// Whether a rollout in the record of an object gives back what machines had before, by itself or because people want it.
 fn has_reverted(owner: &Stored) -> bool {
     let Some((_, Some(status))) = owner.charter() else { return false };
-    let courses = status.rollouts.iter().filter_map(|rollout| rollout.course.as_ref());
-    courses.into_iter().any(|course| course.reverted_at.is_some())
+    status.rollouts.iter().any(|rollout| {
+        let is_reverted = rollout.course.as_ref().is_some_and(|course| course.reverted_at.is_some());
+        is_reverted || rollout.from.as_ref() == Some(&rollout.to)
+    })
 }

@@ -19,6 +19,7 @@
 //! | `DuplicateHost`, `IdentityMismatch` | the host's owner, its machine-id |
 //! | `ForeignIdentity` | the node that the certificate on the host names |
 //! | `Draining`, `DrainOverdue` | pods on the Node |
+//! | `RollbackUnsafe` | the version says `rollback: Unsafe` |
 //! | `DisruptionBudget` | pods on the Node, and budgets that allow nothing |
 //! | `DrainForbidden` | a pod on the Node that no controller would replace |
 //! | `NodeConflict` | a label or taint on the Node to which another writer gave another value |
@@ -34,7 +35,7 @@ use seaworthy_api::object::{Machine, Resource};
 use seaworthy_api::parse;
 use seaworthy_api::v1alpha1::LEASE;
 use seaworthy_model::cause::CauseKind;
-use seaworthy_model::component::VersionSpec;
+use seaworthy_model::component::{Rollback, VersionSpec};
 use seaworthy_model::config::Config;
 use seaworthy_model::id::{ComponentId, Interned as _, Kind, PolicyId, VersionId};
 use seaworthy_model::lease::Epoch;
@@ -137,13 +138,10 @@ impl<'a> Truth<'a> {
             Blocker::ReleaseFailed { version, cause } => {
                 of_host(&|host| self.has_failed(host, version, cause))
             }
-            Blocker::MaxUnavailable { limit, .. } | Blocker::MaxFailures { limit, .. } => {
-                self.broken > 0 && self.broken >= limit
-            }
-            Blocker::TooManyUnavailable { limit, .. } => {
-                u64::from(self.unavailable) * 5 >= u64::from(limit) * 4 && self.unavailable > 0
-            }
-            Blocker::TooManyFailures { limit, .. } => self.failed > 0 && self.failed >= limit,
+            Blocker::MaxUnavailable { limit, .. }
+            | Blocker::MaxFailures { limit, .. }
+            | Blocker::TooManyUnavailable { limit, .. }
+            | Blocker::TooManyFailures { limit, .. } => self.is_at_limit(said, limit),
             Blocker::ArtefactUnavailable => self.world.lacks_artefacts(),
             Blocker::GateInconclusive => self.unavailable > 0 || self.broken > 0,
             Blocker::GateFailed { batch } => self.has_failed_gate(batch),
@@ -156,8 +154,9 @@ impl<'a> Truth<'a> {
             | Blocker::RateLimit { policy, .. } => self.is_kept_back(said, policy),
             Blocker::InvalidSpec => !self.is_acceptable(machine),
             Blocker::UnknownVersion(version) => self.version(version).is_none(),
-            Blocker::NoArtefact(version) => {
-                of_host(&|host| self.version(version).is_some_and(|spec| !spec.suits(host.architecture)))
+            Blocker::NoArtefact(version) => of_host(&|host| self.has_no_artefact(host, version)),
+            Blocker::RollbackUnsafe { version } => {
+                self.version(version).is_some_and(|spec| spec.content.rollback == Rollback::Unsafe)
             }
             Blocker::MissingParameter(version) => self.lacks_parameter(machine, version),
             Blocker::Dependency { component } => of_host(&|host| self.is_entangled(host, component)),
@@ -184,6 +183,7 @@ impl<'a> Truth<'a> {
             | Blocker::AwaitingArtefact
             | Blocker::Baking { .. }
             | Blocker::TooDisruptive { .. }
+            | Blocker::SetEmptied { .. }
             | Blocker::TooManyUndrained { .. }
             | Blocker::Superseding
             | Blocker::AwaitingGrant
@@ -193,11 +193,40 @@ impl<'a> Truth<'a> {
             | Blocker::CertificateDenied
             | Blocker::HostNotRead
             | Blocker::NotApproved(_) => false,
-            Blocker::Draining { .. } | Blocker::DrainOverdue { .. } => self.has_pods(stray, false),
-            Blocker::DisruptionBudget { .. } => self.is_held_up(stray),
-            Blocker::DrainForbidden { .. } => self.has_pods(stray, true),
+            Blocker::Draining { .. }
+            | Blocker::DrainOverdue { .. }
+            | Blocker::DisruptionBudget { .. }
+            | Blocker::DrainForbidden { .. }
+            | Blocker::LastSchedulableNode { .. } => self.is_undrained(said, stray),
             Blocker::NodeConflict { .. } => self.is_conflicted(stray),
-            Blocker::LastSchedulableNode { .. } => self.is_last_node(stray),
+        }
+    }
+
+    /// Whether a version has no artefact for a host.
+    fn has_no_artefact(&self, host: &Host, version: VersionId) -> bool {
+        self.version(version).is_some_and(|spec| !spec.suits(host.architecture))
+    }
+
+    /// Whether as many hosts are in trouble as a reason says.
+    fn is_at_limit(&self, said: Blocker, limit: u32) -> bool {
+        let (hosts, is_beyond) = match said {
+            Blocker::TooManyUnavailable { .. } => {
+                (self.unavailable, u64::from(self.unavailable) * 5 >= u64::from(limit) * 4)
+            }
+            Blocker::TooManyFailures { .. } => (self.failed, self.failed >= limit),
+            _ => (self.broken, self.broken >= limit),
+        };
+        hosts > 0 && is_beyond
+    }
+
+    /// Whether something keeps pods on a Node, as a reason says.
+    fn is_undrained(&self, said: Blocker, stray: &Stray) -> bool {
+        if matches!(said, Blocker::DisruptionBudget { .. }) {
+            self.is_held_up(stray)
+        } else if matches!(said, Blocker::LastSchedulableNode { .. }) {
+            self.is_last_node(stray)
+        } else {
+            self.has_pods(stray, matches!(said, Blocker::DrainForbidden { .. }))
         }
     }
 
