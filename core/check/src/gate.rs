@@ -60,14 +60,36 @@ fn objection(world: &World, state: &RolloutState, new: &Rollout) -> Option<&'sta
     if course.failure.is_some() && next.failure.is_none() && !is_overridden(world, state, course) {
         return Some("its gate has failed, and is forgotten");
     }
-    if !is_next || course.failure.is_some() || changes_nobody(state) {
+    if let Some(wrong) = objection_to_catch_up(state, new) {
+        return Some(wrong);
+    }
+    let is_over = new.completed_at.is_some() && state.is_active() && !old.is_reverted();
+    let is_passed = (is_next && course.failure.is_none()) || is_over;
+    if !is_passed || changes_nobody(state) || is_overridden(world, state, course) {
         return None;
     }
-    if !is_baked(world, course) {
-        return Some("the next batch is permitted before the machines of the last one were watched");
+    if course.failure.is_some() {
+        return Some("it is complete, and its gate has failed");
     }
-    (!is_answered(state, course) && !is_overridden(world, state, course))
-        .then_some("the next batch is permitted before the gate has the answers that its strategy asks for")
+    if !is_baked(world, course) {
+        return Some("a batch has passed its gate before its machines were watched");
+    }
+    (!is_answered(state, course))
+        .then_some("a batch has passed its gate before that has the answers that its strategy asks for")
+}
+
+/// What is wrong with the grants of a catch-up batch. While its machines are watched, only those join it that are out of service;
+/// and it takes no more than one in ten.
+fn objection_to_catch_up(state: &RolloutState, new: &Rollout) -> Option<&'static str> {
+    let course = state.record.course.as_ref().filter(|course| course.catches_up && state.is_active())?;
+    let before = state.record.granted.as_deref().unwrap_or_default();
+    let granted = new.granted.iter().flatten().filter(|rank| before.binary_search(rank).is_err()).count();
+    let granted = u32::try_from(granted).unwrap_or(u32::MAX).saturating_sub(state.counts.idle);
+    if granted > 0 && course.done_at.is_some() {
+        return Some("a machine joins a catch-up batch that is watched already");
+    }
+    (granted > (state.counts.total() / 10).max(1))
+        .then_some("a catch-up batch is a large part of the machines")
 }
 
 /// Whether at least half of the machines that were asked have fetched the artefact, or nobody can say anything about it.
@@ -114,9 +136,11 @@ fn objection_to_question(world: &World, action: &Action) -> Option<&'static str>
     }
 }
 
-/// Whether a rollout has changed no machine: there is nobody to watch.
-const fn changes_nobody(state: &RolloutState) -> bool {
-    state.counts.updated() + state.counts.failed == 0
+/// Whether a rollout has changed no machine, or none of those that came after it was complete: there is nobody to watch.
+fn changes_nobody(state: &RolloutState) -> bool {
+    let has_begun = |course: &Course| !course.catches_up || course.batch > course.batches_before;
+    let changed = state.counts.updated() + state.counts.failed;
+    changed == 0 || !state.record.course.as_ref().is_some_and(has_begun)
 }
 
 /// Whether the machines of the batch were watched for long enough.

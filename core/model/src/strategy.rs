@@ -146,6 +146,8 @@ pub struct Course {
     pub updated_before: u32,
     /// The number of the last batch before it began anew.
     pub batches_before: u32,
+    /// Whether it began anew for a few machines that came since it was complete: they are one batch, a catch-up batch.
+    pub catches_up: bool,
     /// Since when machines get back what they had before.
     pub reverted_at: Option<Timestamp>,
 }
@@ -162,14 +164,16 @@ impl Course {
             excused: 0,
             updated_before: 0,
             batches_before: 0,
+            catches_up: false,
             reverted_at: None,
         }
     }
 
-    /// Whether the batch under way is the first one since the rollout began, or began anew.
+    /// Whether the batch under way is the first one since the rollout began, or began anew. A catch-up batch is none: most
+    /// machines have run the version for long.
     #[must_use]
     pub const fn is_first(&self) -> bool {
-        self.batch <= self.batches_before.saturating_add(1)
+        !self.catches_up && self.batch <= self.batches_before.saturating_add(1)
     }
 
     /// How long the machines of the present batch are watched.

@@ -1,6 +1,6 @@
-//! What people are told by Events: that a machine failed, drifted, was lost or is well again, and that a rollout began,
-//! stopped or ended, and that a version cannot be used. It is told with the write of a status that says so. Plain success is not told: a rollout over ten
-//! thousand machines is two Events.
+//! What people are told by Events: that a machine failed, drifted, was lost or is well again; that a rollout began, went on to its
+//! next batch, stopped or ended; and that a version cannot be used. It is told with the write of a status that says so. The success
+//! of a single machine is not told.
 
 use std::borrow::Cow;
 
@@ -9,7 +9,7 @@ use seaworthy_model::digest::Digest;
 use seaworthy_model::id::{Kind, Uid};
 use seaworthy_model::machine::{Condition, ConditionKind, MachineStatus, Reason, Truth, Want};
 use seaworthy_model::package_version::{
-    FleetCondition, FleetConditionKind, FleetReason, PackageVersionStatus, Rollout,
+    FleetCondition, FleetConditionKind, FleetReason, PackageVersionStatus, Progress, Rollout,
 };
 use seaworthy_model::time::Timestamp;
 
@@ -134,12 +134,15 @@ pub fn fleet_news(
         let known = before.rollout(rollout.component);
         let known = known.filter(|known| known.generation == rollout.generation);
         let was_under_way = known.is_some_and(|known| known.completed_at.is_none());
-        let batch = |rollout: &Rollout| rollout.course.as_ref().map_or(0, |course| course.batch);
-        if known.is_some_and(|known| batch(known) > 0 && batch(known) < batch(rollout)) {
-            news.push(next_batch(rollout, batch(rollout), names)?);
+        // A catch-up batch is told when the rollout begins anew for it.
+        let number = |rollout: &Rollout| rollout.course.as_ref().map_or(0, |course| course.batch);
+        let batch = number(rollout).min(if catches_up(rollout) { 0 } else { u32::MAX });
+        if was_under_way && known.is_some_and(|known| number(known) > 0 && number(known) < batch) {
+            news.push(next_batch(rollout, batch, names)?);
         }
         match rollout.completed_at {
             None if known.is_none() => news.push(begun(rollout, names)?),
+            None if !was_under_way => news.push(reopened(rollout, names)?),
             // Nothing is rolled out to a fleet without machines.
             Some(_) if was_under_way && rollout.progress.total > 0 => news.push(completed(rollout, names)?),
             None | Some(_) => {}
@@ -165,6 +168,20 @@ fn begun(rollout: &Rollout, names: &Names) -> Result<News, UnknownId> {
         format!("{component}: from {from} to {to}")
     };
     Ok(News::new(false, "RolloutStarted", note).about(topic(rollout, component)))
+}
+
+/// Machines came to a rollout that was complete.
+fn reopened(rollout: &Rollout, names: &Names) -> Result<News, UnknownId> {
+    let component = names.component_name(rollout.component)?;
+    let to = version(rollout, &rollout.to, names)?;
+    let Progress { updated, total, .. } = rollout.progress;
+    let how = if catches_up(rollout) { "a batch of machines catches up" } else { "begins anew" };
+    let note = format!("{component} {to}: {how}, {updated} of {total} machines have it");
+    Ok(News::new(false, "RolloutReopened", note).about(topic(rollout, component)))
+}
+
+fn catches_up(rollout: &Rollout) -> bool {
+    rollout.course.as_ref().is_some_and(|course| course.catches_up)
 }
 
 fn completed(rollout: &Rollout, names: &Names) -> Result<News, UnknownId> {
@@ -208,11 +225,12 @@ fn stopped(before: Option<&FleetCondition>, after: &FleetCondition) -> Option<Ne
     if was == Some(after.reason) {
         return None;
     }
-    let is_stop = |reason| reason == FleetReason::Paused || kstatus::state_of_fleet(reason) == State::Stalled;
+    // People need not do anything about these.
+    let is_harmless = |reason| matches!(reason, FleetReason::Paused | FleetReason::GateInconclusive);
+    let is_stop = |reason| is_harmless(reason) || kstatus::state_of_fleet(reason) == State::Stalled;
     let note = || super::status::fleet_condition(after).message.into_owned();
     if is_stop(after.reason) {
-        let is_warning = after.reason != FleetReason::Paused;
-        return Some(News::new(is_warning, fleet_words::reason(after.reason), note()));
+        return Some(News::new(!is_harmless(after.reason), fleet_words::reason(after.reason), note()));
     }
     let was = was.filter(|was| is_stop(*was))?;
     Some(News::new(false, "Resumed", format!("{} (was {})", note(), fleet_words::reason(was))))

@@ -172,6 +172,11 @@ fn on_failure_default() -> String {
     "Pause".into()
 }
 
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+const fn is_false(flag: &bool) -> bool {
+    !*flag
+}
+
 fn undrainable_default() -> String {
     "Skip".into()
 }
@@ -205,6 +210,9 @@ pub struct CourseStatus {
     #[serde(default, skip_serializing_if = "is_zero")]
     #[cfg_attr(feature = "crd", schemars(range(min = 0, max = 4_294_967_295_i64)))]
     pub batches_before: i64,
+    /// Whether it began anew for a few machines that came since it was complete: they are one batch, a catch-up batch.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub catches_up: bool,
     /// Since when machines get back what they had before.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "crd", schemars(extend("format" = "date-time")))]

@@ -1,5 +1,6 @@
 //! What `gate` sees.
 
+use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -64,6 +65,46 @@ fn gate_sees_a_batch_that_was_not_watched() {
     assert!(broken(&fixture, turn.clone(), is_admission, |_| {}).is_empty());
     let everybody = with_rollouts(|rollouts| rollouts[0].admitted_below = Rollout::EVERYBODY);
     assert_eq!(broken(&fixture, turn, is_admission, everybody), ["gate"]);
+}
+
+#[test]
+fn gate_sees_a_rollout_that_is_complete_before_its_machines_were_watched() {
+    let (fixture, turn) = about_to_bake();
+    let complete = with_rollouts(|rollouts| rollouts[0].completed_at = Some(rollouts[0].started_at));
+    assert!(broken(&fixture, turn, is_admission, complete).contains(&"gate"));
+}
+
+/// One machine in twenty comes to a rollout that is complete, and two more while it is watched.
+#[test]
+fn gate_sees_a_machine_that_joins_a_catch_up_batch_too_late() {
+    let mut fixture = Fixture::with_pods(20, 0);
+    let late = |fixture: &mut Fixture, machines: Range<u32>, is_paused: bool| {
+        machines.for_each(|id| fixture.store.edit_machine(id, |spec| spec.paused = is_paused));
+        fixture.deliver();
+    };
+    late(&mut fixture, 0..3, true);
+    fixture.store.edit_fleet(|spec| {
+        let batches = vec![CountOrPercent::Percent(100)];
+        spec.strategy = Some(Strategy { batches, first_bake: BAKE, bake: 10 * BAKE, ..Strategy::default() });
+    });
+    fixture.store.defaults(vec![want(WEB, web(2))]);
+    fixture.deliver();
+    fixture.pass(4 * BAKE);
+    assert!(fixture.engine.world().fleet.rollouts[0].record.completed_at.is_some());
+    late(&mut fixture, 0..1, false);
+    fixture.pass(BAKE);
+    late(&mut fixture, 1..3, false);
+    let is_done = |action: &Action| matches!(action.effect, Effect::WritePackageVersionStatus(_));
+    let (ranks, turn) = {
+        fixture.store.edit_fleet(|spec| spec.max_failures = CountOrPercent::Count(7));
+        let turn = turn_with(&mut fixture, is_done);
+        let state = &fixture.engine.world().fleet.rollouts[0];
+        let ranks: Vec<u32> = state.waiting.iter().map(|(rank, _)| *rank).collect();
+        (ranks, turn)
+    };
+    assert_eq!(ranks.len(), 2);
+    let granted = with_rollouts(|rollouts| rollouts[0].granted = Some(ranks));
+    assert!(broken(&fixture, turn, is_done, granted).contains(&"gate"));
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! The data of each domain, as one row or a small table of rows. Nothing here knows `World`.
 
 pub(crate) mod api_servers;
+pub(crate) mod catch_up;
 pub(crate) mod certificates;
 pub(crate) mod changes;
 pub(crate) mod drain;

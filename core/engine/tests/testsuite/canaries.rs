@@ -2,37 +2,24 @@
 
 use std::time::Duration;
 
-use crate::fixture::{self, Fixture, WEB, want, web};
+use crate::fixture::{self, Fixture, WEB, at_once, select, set_of, want, web};
 use seaworthy_engine::Owner;
-use seaworthy_model::component_set::{Canary, OnLeave, Pick, PickResult, SetObject, SetSpec};
+use seaworthy_model::component_set::{Canary, Pick, PickResult, SetObject, SetSpec};
 use seaworthy_model::event::Observation;
 use seaworthy_model::id::{CanaryId, MachineId, Named, NamedId, SetId};
 use seaworthy_model::package_version::{FleetReason, PackageVersionStatus};
-use seaworthy_model::quantity::CountOrPercent::{self, Percent};
-use seaworthy_model::selector::{LabelOperator, LabelRequirement, Selector};
+use seaworthy_model::quantity::CountOrPercent::{self};
 use seaworthy_model::strategy::{OnFailure, Strategy};
 
-const SECOND: Duration = Duration::from_secs(1);
 const HOUR: Duration = Duration::from_secs(3600);
 const TRIAL: Owner = Owner::Canary(CanaryId(0));
 
 /// The picked machines at once, and hardly watched.
 fn trial(pick: Pick, version: u32) -> SetSpec {
     SetSpec {
-        selector: Selector::default(),
-        priority: 0,
-        components: vec![want(WEB, web(version))],
-        on_leave: OnLeave::Keep,
-        paused: false,
-        strategy: Strategy {
-            batches: vec![Percent(100)],
-            first_bake: SECOND,
-            bake: SECOND,
-            tolerance: None,
-            on_failure: OnFailure::RollBack,
-            ..Strategy::default()
-        },
+        strategy: Strategy { on_failure: OnFailure::RollBack, ..at_once() },
         canary: Some(Canary { pick, aborted: false }),
+        ..set_of(&[], vec![want(WEB, web(version))])
     }
 }
 
@@ -138,9 +125,7 @@ fn one_of_each_value_of_a_label_is_picked() {
 #[test]
 fn a_pick_of_nobody_is_told_and_made_once_there_is_somebody() {
     let mut fixture = Fixture::on_web_1(2, 2);
-    let requirement =
-        LabelRequirement { key: "pool".into(), operator: LabelOperator::In(vec!["blue".into()]) };
-    let selector = Selector { requirements: vec![requirement] };
+    let selector = select(&["blue"]);
     apply(&mut fixture, 0, SetSpec { selector, ..trial(two(), 2) });
     fixture.pass(HOUR);
     assert_eq!(reason(&fixture), FleetReason::NoMachines);
@@ -207,9 +192,7 @@ fn a_canary_comes_before_a_set_and_falls_back_on_it() {
     }
     let set = Owner::Set(SetId(0));
     fixture.see(Observation::Named(Named { id: NamedId::Set(SetId(0)), name: "blue".into() }));
-    let operator = LabelOperator::In(vec!["blue".into()]);
-    let selector = Selector { requirements: vec![LabelRequirement { key: "pool".into(), operator }] };
-    let blue = SetSpec { selector, canary: None, ..trial(two(), 2) };
+    let blue = SetSpec { selector: select(&["blue"]), canary: None, ..trial(two(), 2) };
     fixture.store.apply_set(set, blue);
     fixture.deliver();
     fixture.pass(HOUR);

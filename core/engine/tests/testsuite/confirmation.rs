@@ -2,15 +2,14 @@
 
 use std::time::Duration;
 
-use crate::fixture::{Fixture, WEB, want, web};
+use crate::fixture::{Fixture, WEB, set_of, want, web};
 use seaworthy_engine::Owner;
-use seaworthy_model::component_set::{OnLeave, SetSpec};
+use seaworthy_model::component_set::SetSpec;
 use seaworthy_model::detail::FleetDetail;
 use seaworthy_model::event::Observation;
 use seaworthy_model::id::{Named, NamedId, SetId};
 use seaworthy_model::package_version::{FleetCondition, FleetReason};
 use seaworthy_model::quantity::CountOrPercent::{Count, Percent};
-use seaworthy_model::selector::{LabelOperator, LabelRequirement, Selector};
 use seaworthy_model::strategy::{OnFailure, Strategy};
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -88,18 +87,7 @@ fn a_wider_selector_waits_for_a_person() {
         fixture.store.label_machine(id, ("pool", "green"));
     }
     fixture.deliver();
-    let pools = |names: &[&str]| {
-        let operator = LabelOperator::In(names.iter().map(|name| (*name).into()).collect());
-        SetSpec {
-            selector: Selector { requirements: vec![LabelRequirement { key: "pool".into(), operator }] },
-            priority: 0,
-            components: vec![want(WEB, web(2))],
-            on_leave: OnLeave::Keep,
-            paused: false,
-            strategy: careful(),
-            canary: None,
-        }
-    };
+    let pools = |names: &[&str]| SetSpec { strategy: careful(), ..set_of(names, vec![want(WEB, web(2))]) };
     fixture.see(Observation::Named(Named { id: NamedId::Set(SetId(0)), name: "blue".into() }));
     fixture.store.apply_set(BLUE, pools(&["blue"]));
     fixture.deliver();

@@ -25,6 +25,7 @@ mod leaving;
 mod limits;
 mod marks;
 mod mistakes;
+mod newcomers;
 mod next_in_line;
 mod on_leave;
 mod order;

@@ -4,16 +4,15 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::fixture::{Fixture, WEB, course, record, told, want, web};
+use crate::fixture::{Fixture, WEB, course, record, set_of, told, want, web};
 use seaworthy_engine::Owner;
 use seaworthy_model::component::Rollback;
-use seaworthy_model::component_set::{OnLeave, SetSpec};
+use seaworthy_model::component_set::SetSpec;
 use seaworthy_model::detail::FleetDetail;
 use seaworthy_model::event::Observation;
 use seaworthy_model::id::{Named, NamedId, SetId};
 use seaworthy_model::package_version::FleetReason;
 use seaworthy_model::quantity::CountOrPercent::{Count, Percent};
-use seaworthy_model::selector::{LabelOperator, LabelRequirement, Selector};
 use seaworthy_model::strategy::{OnFailure, Strategy};
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -104,21 +103,7 @@ fn an_unsafe_version_is_not_taken_back_by_itself() {
 
 /// The machines of some pools get `web-2`.
 fn pools(names: &[&str]) -> SetSpec {
-    let operator = LabelOperator::In(names.iter().map(|name| (*name).into()).collect());
-    SetSpec {
-        selector: Selector { requirements: vec![LabelRequirement { key: "pool".into(), operator }] },
-        priority: 0,
-        components: vec![want(WEB, web(2))],
-        on_leave: OnLeave::Keep,
-        paused: false,
-        strategy: Strategy {
-            batches: vec![Percent(100)],
-            first_bake: SECOND,
-            bake: SECOND,
-            ..Strategy::default()
-        },
-        canary: None,
-    }
+    set_of(names, vec![want(WEB, web(2))])
 }
 
 /// Machines of the blue pool, which have `web-2` from a set, and the others, on `web-1`.

@@ -2,43 +2,21 @@
 
 use std::time::Duration;
 
-use crate::fixture::{DNS, Fixture, WEB, want, web};
+use crate::fixture::{DNS, Fixture, WEB, set_of, want, web};
 use seaworthy_engine::Owner;
 use seaworthy_model::component_set::{OnLeave, SetSpec};
-use seaworthy_model::event::Observation;
-use seaworthy_model::id::{ComponentId, Named, NamedId, SetId, VersionId};
-use seaworthy_model::quantity::CountOrPercent::Percent;
-use seaworthy_model::selector::{LabelOperator, LabelRequirement, Selector};
-use seaworthy_model::strategy::Strategy;
+use seaworthy_model::id::{ComponentId, SetId, VersionId};
 
-const SECOND: Duration = Duration::from_secs(1);
 const HOUR: Duration = Duration::from_secs(3600);
 const DNS_1: VersionId = VersionId(3);
 
 /// Those of this pool get the component `dns`.
 fn pool(name: &str, on_leave: OnLeave) -> SetSpec {
-    let operator = LabelOperator::In(vec![name.into()]);
-    SetSpec {
-        selector: Selector { requirements: vec![LabelRequirement { key: "pool".into(), operator }] },
-        priority: 0,
-        components: vec![want(DNS, DNS_1)],
-        on_leave,
-        paused: false,
-        strategy: Strategy {
-            batches: vec![Percent(100)],
-            first_bake: SECOND,
-            bake: SECOND,
-            ..Strategy::default()
-        },
-        canary: None,
-    }
+    SetSpec { on_leave, ..set_of(&[name], vec![want(DNS, DNS_1)]) }
 }
 
 fn apply(fixture: &mut Fixture, id: u32, spec: SetSpec) {
-    let name = format!("set-{id}");
-    fixture.see(Observation::Named(Named { id: NamedId::Set(SetId(id)), name: name.into() }));
-    fixture.store.apply_set(Owner::Set(SetId(id)), spec);
-    fixture.deliver();
+    fixture.apply_set(id, &format!("set-{id}"), spec);
 }
 
 /// Six machines on `web-1`; the even ones are in the blue pool, and have `dns` from its set.

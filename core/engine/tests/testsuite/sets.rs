@@ -3,44 +3,20 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use crate::fixture::{DNS, Fixture, WEB, want, web};
+use crate::fixture::{DNS, Fixture, WEB, at_once, set_of, want, web};
 use seaworthy_engine::Owner;
-use seaworthy_model::component_set::{OnLeave, SetObject, SetSpec};
+use seaworthy_model::component_set::SetSpec;
 use seaworthy_model::detail::FleetDetail;
-use seaworthy_model::event::Observation;
-use seaworthy_model::id::{Named, NamedId, SetId, VersionId};
+use seaworthy_model::id::{SetId, VersionId};
 use seaworthy_model::package_version::{FleetConditionKind, FleetReason, Rollout};
 use seaworthy_model::quantity::CountOrPercent::Percent;
-use seaworthy_model::selector::{LabelOperator, LabelRequirement, Selector};
-use seaworthy_model::strategy::{OnFailure, Strategy};
+use seaworthy_model::strategy::Strategy;
 
-const SECOND: Duration = Duration::from_secs(1);
 const HOUR: Duration = Duration::from_secs(3600);
-
-/// All machines of the set at once, and hardly watched.
-fn at_once() -> Strategy {
-    Strategy {
-        batches: vec![Percent(100)],
-        first_bake: SECOND,
-        bake: SECOND,
-        tolerance: None,
-        on_failure: OnFailure::Pause,
-        ..Strategy::default()
-    }
-}
 
 /// The machines of this pool get this version.
 fn pool(name: &str, version: u32) -> SetSpec {
-    let operator = LabelOperator::In(vec![name.into()]);
-    SetSpec {
-        selector: Selector { requirements: vec![LabelRequirement { key: "pool".into(), operator }] },
-        priority: 0,
-        components: vec![want(WEB, web(version))],
-        on_leave: OnLeave::Keep,
-        paused: false,
-        strategy: at_once(),
-        canary: None,
-    }
+    set_of(&[name], vec![want(WEB, web(version))])
 }
 
 /// Six machines on `web-1`; the even ones are in the blue pool. Two may be unavailable.
@@ -53,24 +29,14 @@ fn fleet() -> Fixture {
     fixture
 }
 
-fn set(fixture: &Fixture, id: u32) -> &SetObject {
-    &fixture.store.sets[&Owner::Set(SetId(id))]
-}
-
 fn record(fixture: &Fixture, id: u32) -> &Rollout {
-    &set(fixture, id).status.rollouts[0]
-}
-
-fn apply(fixture: &mut Fixture, id: u32, name: &str, spec: SetSpec) {
-    fixture.see(Observation::Named(Named { id: NamedId::Set(SetId(id)), name: name.into() }));
-    fixture.store.apply_set(Owner::Set(SetId(id)), spec);
-    fixture.deliver();
+    &fixture.set(id).status.rollouts[0]
 }
 
 #[test]
 fn a_set_moves_its_machines_and_no_others() {
     let mut fixture = fleet();
-    apply(&mut fixture, 0, "blue", pool("blue", 2));
+    fixture.apply_set(0, "blue", pool("blue", 2));
     fixture.pass(HOUR);
     let on = |version| Some(version);
     assert_eq!(fixture.web(), [on(2), on(1), on(2), on(1), on(2), on(1)]);
@@ -78,13 +44,13 @@ fn a_set_moves_its_machines_and_no_others() {
     assert_eq!((record.progress.total, record.progress.updated), (3, 3));
     assert!(record.completed_at.is_some());
     assert_eq!(record.from, Some(want(WEB, web(1)).want), "what the defaults had given them");
-    assert_eq!(set(&fixture, 0).status.conditions[0].reason, FleetReason::AllUpdated);
+    assert_eq!(fixture.set(0).status.conditions[0].reason, FleetReason::AllUpdated);
 }
 
 #[test]
 fn new_defaults_leave_the_machines_of_a_set_alone() {
     let mut fixture = fleet();
-    apply(&mut fixture, 0, "blue", pool("blue", 1));
+    fixture.apply_set(0, "blue", pool("blue", 1));
     fixture.pass(HOUR);
     fixture.upgrade();
     fixture.pass(HOUR);
@@ -96,7 +62,7 @@ fn new_defaults_leave_the_machines_of_a_set_alone() {
 #[test]
 fn machines_follow_their_labels() {
     let mut fixture = fleet();
-    apply(&mut fixture, 0, "blue", pool("blue", 2));
+    fixture.apply_set(0, "blue", pool("blue", 2));
     fixture.pass(HOUR);
     fixture.store.label_machine(0, ("pool", "green"));
     fixture.store.label_machine(1, ("pool", "blue"));
@@ -108,7 +74,7 @@ fn machines_follow_their_labels() {
 #[test]
 fn the_machines_of_a_deleted_set_follow_the_defaults_again() {
     let mut fixture = fleet();
-    apply(&mut fixture, 0, "blue", pool("blue", 2));
+    fixture.apply_set(0, "blue", pool("blue", 2));
     fixture.pass(HOUR);
     fixture.store.delete_set(Owner::Set(SetId(0)));
     fixture.deliver();
@@ -120,11 +86,11 @@ fn the_machines_of_a_deleted_set_follow_the_defaults_again() {
 #[test]
 fn the_set_with_the_higher_priority_decides_and_of_equal_ones_the_first_name() {
     let mut fixture = fleet();
-    apply(&mut fixture, 0, "zebra", pool("blue", 2));
-    apply(&mut fixture, 1, "ape", pool("blue", 1));
+    fixture.apply_set(0, "zebra", pool("blue", 2));
+    fixture.apply_set(1, "ape", pool("blue", 1));
     fixture.pass(HOUR);
     assert_eq!(fixture.web(), [Some(1); 6], "the ape comes first");
-    apply(&mut fixture, 0, "zebra", SetSpec { priority: 1, ..pool("blue", 2) });
+    fixture.apply_set(0, "zebra", SetSpec { priority: 1, ..pool("blue", 2) });
     fixture.pass(HOUR);
     assert_eq!(fixture.web(), [Some(2), Some(1), Some(2), Some(1), Some(2), Some(1)]);
 }
@@ -132,7 +98,7 @@ fn the_set_with_the_higher_priority_decides_and_of_equal_ones_the_first_name() {
 /// What each of two sets says of an overlap: the other one, and whether it decides itself.
 fn overlaps(fixture: &Fixture) -> [Option<(String, bool)>; 2] {
     [0, 1].map(|id| {
-        let conditions = set(fixture, id).status.conditions.iter();
+        let conditions = fixture.set(id).status.conditions.iter();
         let mut told = conditions.filter(|told| told.kind == FleetConditionKind::Overlapping);
         let Some(FleetDetail::Overlap { other, decides, .. }) = &told.next()?.detail else { return None };
         Some((other.to_string(), *decides))
@@ -142,14 +108,14 @@ fn overlaps(fixture: &Fixture) -> [Option<(String, bool)>; 2] {
 #[test]
 fn sets_that_overlap_both_say_so_while_they_do() {
     let mut fixture = fleet();
-    apply(&mut fixture, 0, "zebra", pool("blue", 2));
-    apply(&mut fixture, 1, "ape", pool("green", 1));
+    fixture.apply_set(0, "zebra", pool("blue", 2));
+    fixture.apply_set(1, "ape", pool("green", 1));
     fixture.pass(HOUR);
     assert_eq!(overlaps(&fixture), [None, None]);
-    apply(&mut fixture, 1, "ape", pool("blue", 1));
+    fixture.apply_set(1, "ape", pool("blue", 1));
     fixture.pass(HOUR);
     assert_eq!(overlaps(&fixture), [Some(("ape".into(), false)), Some(("zebra".into(), true))]);
-    apply(&mut fixture, 0, "zebra", SetSpec { priority: 1, ..pool("blue", 2) });
+    fixture.apply_set(0, "zebra", SetSpec { priority: 1, ..pool("blue", 2) });
     fixture.pass(HOUR);
     assert_eq!(overlaps(&fixture), [Some(("ape".into(), true)), Some(("zebra".into(), false))]);
     for id in [0, 2, 4] {
@@ -164,8 +130,8 @@ fn sets_that_overlap_both_say_so_while_they_do() {
 #[test]
 fn sets_of_different_components_do_not_overlap() {
     let mut fixture = fleet();
-    apply(&mut fixture, 0, "zebra", pool("blue", 2));
-    apply(&mut fixture, 1, "ape", SetSpec { components: vec![want(DNS, VersionId(3))], ..pool("blue", 1) });
+    fixture.apply_set(0, "zebra", pool("blue", 2));
+    fixture.apply_set(1, "ape", SetSpec { components: vec![want(DNS, VersionId(3))], ..pool("blue", 1) });
     fixture.pass(HOUR);
     assert_eq!(overlaps(&fixture), [None, None]);
 }
@@ -173,12 +139,12 @@ fn sets_of_different_components_do_not_overlap() {
 #[test]
 fn a_paused_set_starts_nothing_and_the_others_go_on() {
     let mut fixture = fleet();
-    apply(&mut fixture, 0, "blue", SetSpec { paused: true, ..pool("blue", 2) });
+    fixture.apply_set(0, "blue", SetSpec { paused: true, ..pool("blue", 2) });
     fixture.upgrade();
     fixture.pass(HOUR);
     assert_eq!(fixture.web(), [Some(1), Some(2), Some(1), Some(2), Some(1), Some(2)]);
-    assert_eq!(set(&fixture, 0).status.conditions[0].reason, FleetReason::Paused);
-    apply(&mut fixture, 0, "blue", pool("blue", 2));
+    assert_eq!(fixture.set(0).status.conditions[0].reason, FleetReason::Paused);
+    fixture.apply_set(0, "blue", pool("blue", 2));
     fixture.pass(HOUR);
     assert_eq!(fixture.web(), [Some(2); 6]);
 }
@@ -186,7 +152,7 @@ fn a_paused_set_starts_nothing_and_the_others_go_on() {
 #[test]
 fn sets_and_defaults_share_one_budget() {
     let mut fixture = fleet();
-    apply(&mut fixture, 0, "blue", pool("blue", 2));
+    fixture.apply_set(0, "blue", pool("blue", 2));
     fixture.upgrade();
     let (mut most, mut worked) = (0, BTreeSet::new());
     for choice in 0..2_000 {
@@ -208,13 +174,13 @@ fn sets_and_defaults_share_one_budget() {
 #[test]
 fn a_successor_writes_its_epoch_everywhere_before_it_grants() {
     let mut fixture = fleet();
-    apply(&mut fixture, 0, "blue", pool("blue", 1));
+    fixture.apply_set(0, "blue", pool("blue", 1));
     fixture.pass(HOUR);
     fixture.restart();
     fixture.upgrade();
     fixture.pass(HOUR);
     let epoch = fixture.store.fleet.as_ref().expect("there are defaults").status.epoch;
-    assert_eq!(set(&fixture, 0).status.epoch, epoch, "though it had nothing to grant");
+    assert_eq!(fixture.set(0).status.epoch, epoch, "though it had nothing to grant");
 }
 
 /// People change the labels of many machines by one command. They come to a set whose rollout is complete, and go through its
@@ -226,7 +192,7 @@ fn many_machines_that_come_to_a_set_go_through_its_gates() {
     fixture.store.label_machine(0, ("pool", "blue"));
     fixture.deliver();
     let strategy = Strategy { batches: vec![Percent(30)], first_bake: HOUR, ..at_once() };
-    apply(&mut fixture, 0, "blue", SetSpec { strategy, ..pool("blue", 2) });
+    fixture.apply_set(0, "blue", SetSpec { strategy, ..pool("blue", 2) });
     fixture.pass(3 * HOUR);
     assert!(record(&fixture, 0).completed_at.is_some());
     for id in 1..11 {
@@ -242,23 +208,6 @@ fn many_machines_that_come_to_a_set_go_through_its_gates() {
     let course = record.course.as_ref().expect("it has a strategy");
     assert!(course.batch > 2, "no gate has the number of another: {}", course.batch);
     assert_eq!(course.updated_before, 1);
-    assert_eq!(set(&fixture, 0).status.conditions[0].reason, FleetReason::GateFailed);
+    assert_eq!(fixture.set(0).status.conditions[0].reason, FleetReason::GateFailed);
     assert_eq!(fixture.web()[0], Some(2), "what worked before stays");
-}
-
-/// One that comes is no new rollout.
-#[test]
-fn a_machine_that_comes_to_a_set_does_not_wait() {
-    let mut fixture = Fixture::on_web_1(12, 12);
-    for id in 0..11 {
-        fixture.store.label_machine(id, ("pool", "blue"));
-    }
-    fixture.deliver();
-    let strategy = Strategy { batches: vec![Percent(30)], first_bake: HOUR, ..at_once() };
-    apply(&mut fixture, 0, "blue", SetSpec { strategy, ..pool("blue", 2) });
-    fixture.pass(3 * HOUR);
-    fixture.store.label_machine(11, ("pool", "blue"));
-    fixture.deliver();
-    fixture.pass(HOUR / 2);
-    assert_eq!(fixture.web(), [Some(2); 12]);
 }

@@ -3,16 +3,11 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use crate::fixture::{DNS, Fixture, WEB, pod, want, web};
-use seaworthy_engine::Owner;
-use seaworthy_model::component_set::{OnLeave, SetSpec};
+use crate::fixture::{DNS, Fixture, WEB, pod, set_of, want, web};
+use seaworthy_model::component_set::SetSpec;
 use seaworthy_model::effect::{Action, Target};
-use seaworthy_model::event::Observation;
-use seaworthy_model::id::{Named, NamedId, SetId, VersionId};
+use seaworthy_model::id::VersionId;
 use seaworthy_model::machine::ComponentSetting;
-use seaworthy_model::quantity::CountOrPercent::Percent;
-use seaworthy_model::selector::Selector;
-use seaworthy_model::strategy::{OnFailure, Strategy};
 
 const SECOND: Duration = Duration::from_secs(1);
 const MINUTE: Duration = Duration::from_secs(60);
@@ -60,28 +55,11 @@ fn is_on(fixture: &Fixture, web_version: u32, dns_version: u32) -> bool {
 
 /// All machines follow a set for `dns`, which changes all of them at once.
 fn set_of_dns(version: u32) -> SetSpec {
-    SetSpec {
-        selector: Selector::default(),
-        priority: 0,
-        components: vec![want(DNS, dns(version))],
-        on_leave: OnLeave::Keep,
-        paused: false,
-        strategy: Strategy {
-            batches: vec![Percent(100)],
-            first_bake: SECOND,
-            bake: SECOND,
-            tolerance: None,
-            on_failure: OnFailure::Pause,
-            ..Strategy::default()
-        },
-        canary: None,
-    }
+    set_of(&[], vec![want(DNS, dns(version))])
 }
 
 fn apply(fixture: &mut Fixture, spec: SetSpec) {
-    fixture.see(Observation::Named(Named { id: NamedId::Set(SetId(0)), name: "dns".into() }));
-    fixture.store.apply_set(Owner::Set(SetId(0)), spec);
-    fixture.deliver();
+    fixture.apply_set(0, "dns", spec);
 }
 
 #[test]

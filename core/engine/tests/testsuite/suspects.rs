@@ -2,17 +2,16 @@
 
 use std::time::Duration;
 
-use crate::fixture::{DNS, Fixture, WEB, want, web};
+use crate::fixture::{DNS, Fixture, WEB, set_of, want, web};
 use seaworthy_engine::Owner;
 use seaworthy_model::certificate::NodeIdentity;
 use seaworthy_model::component::VersionSpec;
-use seaworthy_model::component_set::{OnLeave, SetSpec};
+use seaworthy_model::component_set::SetSpec;
 use seaworthy_model::event::Observation;
 use seaworthy_model::id::{ComponentId, Named, NamedId, SetId, VersionId};
 use seaworthy_model::node::Health;
 use seaworthy_model::package_version::PackageVersionStatus;
 use seaworthy_model::quantity::CountOrPercent::Percent;
-use seaworthy_model::selector::Selector;
 use seaworthy_model::strategy::Strategy;
 
 const HOUR: Duration = Duration::from_secs(3600);
@@ -52,18 +51,8 @@ fn with_web(ago: Duration) -> Fixture {
 
 /// So many percent of them get `dns-2`.
 fn with_dns(fixture: &mut Fixture, percent: u8) {
-    fixture.see(Observation::Named(Named { id: NamedId::Set(SetId(0)), name: "dns".into() }));
-    let spec = |version, strategy| SetSpec {
-        selector: Selector::default(),
-        priority: 0,
-        components: vec![want(DNS, version)],
-        on_leave: OnLeave::Keep,
-        paused: false,
-        strategy,
-        canary: None,
-    };
-    fixture.store.apply_set(Owner::Set(SetId(0)), spec(VersionId(4), strategy(percent)));
-    fixture.deliver();
+    let spec = SetSpec { strategy: strategy(percent), ..set_of(&[], vec![want(DNS, VersionId(4))]) };
+    fixture.apply_set(0, "dns", spec);
     fixture.pass(HOUR / 2);
 }
 

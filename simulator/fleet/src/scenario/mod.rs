@@ -144,6 +144,9 @@ pub struct Moment {
     /// From now on, people let each rollout go on whose gate has failed.
     #[serde(default)]
     pub override_gates: bool,
+    /// From now on, people confirm each change that waits for it.
+    #[serde(default)]
+    pub confirm_rollouts: bool,
     /// Machines, by number, whose Nodes users cordon.
     #[serde(default)]
     pub cordon: Vec<u32>,

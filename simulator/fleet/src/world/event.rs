@@ -90,6 +90,8 @@ pub(crate) enum Event {
     Adoption,
     /// Users check whether a gate of a rollout has failed.
     Override,
+    /// Users check whether a change waits for their confirmation.
+    Confirmation,
     /// A workload acts.
     Workload {
         /// Who.

@@ -48,6 +48,7 @@ impl World {
             | Event::People(_)
             | Event::Adoption
             | Event::Override
+            | Event::Confirmation
             | Event::Workload { .. }
             | Event::Certificate(_)
             | Event::Pod { .. }

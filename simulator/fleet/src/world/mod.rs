@@ -284,6 +284,7 @@ impl World {
             Event::People(moment) => self.people_act(moment),
             Event::Adoption => self.adopt_again(),
             Event::Override => self.override_gates(),
+            Event::Confirmation => self.confirm_rollouts(),
             Event::Workload { index, occurrence } => self.workload_acts(index, occurrence),
             Event::Certificate(number) => self.certificate_due(number),
             Event::Pod { pod, step } => self.pod_steps(pod, step),

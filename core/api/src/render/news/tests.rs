@@ -6,6 +6,7 @@ use seaworthy_model::detail::{Detail, FleetDetail};
 use seaworthy_model::digest::Digest;
 use seaworthy_model::machine::{ComponentStatus, FailedRelease};
 use seaworthy_model::package_version::Progress;
+use seaworthy_model::strategy::{Course, Strategy};
 
 use super::*;
 
@@ -145,6 +146,9 @@ fn a_rollout_is_told_when_it_begins_stops_goes_on_and_ends() {
     assert!(news[0].note.ends_with("3 failed, 3 may"), "{}", news[0].note);
     assert_eq!(short(&told(&stopped, &moving)), ["Resumed"]);
     assert_eq!(short(&told(&moving, &fleet(vec![rollout.clone()], FleetReason::Paused))), ["Paused"]);
+    let in_doubt = fleet(vec![rollout.clone()], FleetReason::GateInconclusive);
+    assert_eq!(short(&told(&moving, &in_doubt)), ["GateInconclusive"]);
+    assert_eq!(short(&told(&in_doubt, &moving)), ["Resumed"]);
     let progress = Progress { total: 60, updated: 58, lost: 2, ..Progress::default() };
     let ended = Rollout { completed_at: Some(AT), progress, ..rollout.clone() };
     let news = told(&moving, &fleet(vec![ended.clone()], FleetReason::MachinesLeftOut));
@@ -157,6 +161,16 @@ fn a_rollout_is_told_when_it_begins_stops_goes_on_and_ends() {
     let whole = Rollout { progress: everywhere, ..ended.clone() };
     let news = told(&moving, &fleet(vec![whole], FleetReason::AllUpdated));
     assert_eq!(news[0].note, "webd 1.1.0: 60 of 60 machines have it");
+    for (batch, catches_up, how) in [(3, false, "begins anew"), (3, true, "a batch of machines catches up")] {
+        let course = Course { batch, catches_up, ..Course::new(Strategy::default()) };
+        let progress = Progress { total: 60, updated: 58, ..Progress::default() };
+        let anew = Rollout { course: Some(course.clone()), progress, ..rollout.clone() };
+        let anew = fleet(vec![anew], FleetReason::RollingOut);
+        let before = Rollout { course: Some(Course { batch: 2, ..course }), ..ended.clone() };
+        let news = told(&fleet(vec![before], FleetReason::AllUpdated), &anew);
+        assert_eq!(short(&news), ["RolloutReopened"]);
+        assert_eq!(news[0].note, format!("webd 1.1.0: {how}, 58 of 60 machines have it"));
+    }
     // A fleet without machines: nothing was rolled out.
     assert!(told(&before, &fleet(vec![ended.clone()], FleetReason::AllUpdated)).is_empty());
     let nobody = Rollout { progress: Progress::default(), ..ended };

@@ -149,7 +149,7 @@ impl Step<'_> {
         plan: &mut Plan,
     ) -> Gate {
         let is_done = is_done(self.world, state);
-        let has_changed_any = state.counts.updated() + state.counts.failed > 0;
+        let has_changed_any = state.counts.updated() + state.counts.failed > 0 && !state.awaits_catch_up();
         if state.record.admitted_below == 0 || (is_done && !has_changed_any) {
             return Gate::Passed;
         }
@@ -422,6 +422,11 @@ pub(super) fn begin_batch(record: &mut Rollout, state: &RolloutState) {
         course.batch = course.batch.saturating_add(1);
     }
     course.done_at = None;
+}
+
+/// Notes that the first machines of a catch-up batch are granted.
+pub(super) fn begin_catch_up(record: &mut Cow<'_, Rollout>) {
+    on_course(record, |course| course.batch = course.batch.saturating_add(1));
 }
 
 /// Whether the host of a machine that could be read was not read since then.

@@ -57,14 +57,15 @@ impl Step<'_> {
         }
     }
 
-    /// One step of a rollout that was completed: machines that could not be worked on then get their turn.
+    /// One step of a rollout that was completed: machines that could not be worked on then get their turn. Whether it begins
+    /// anew for them, because they have a gate to pass.
     pub(super) fn catch_up(
         self,
         draft: &mut Draft<'_>,
         (index, state): (usize, &RolloutState),
         record: &mut Cow<'_, Rollout>,
         plan: &mut Plan,
-    ) {
+    ) -> bool {
         let is_over = state.record.granted.as_ref().is_some_and(|granted| !granted.is_empty());
         if is_over && state.holders.is_empty() {
             // The next wave may follow soon, and its write says this as well.
@@ -78,9 +79,15 @@ impl Step<'_> {
             || self.is_stopped_by_failures(draft, state, plan)
             || plan.order.before(record.component).is_some()
         {
-            return;
+            return false;
         }
-        self.grant(draft, (index, state), record, plan);
+        let has_gate = self.came(state) > 0;
+        if has_gate {
+            self.reopen((index, state), record, draft.now);
+        } else {
+            self.grant(draft, (index, state), record, plan);
+        }
+        has_gate
     }
 
     /// Whether as many machines failed as may, and says so if others would be granted otherwise.
@@ -145,6 +152,9 @@ impl Step<'_> {
                 ranks.dedup();
                 if record.granted.as_ref() != Some(&ranks) {
                     record.to_mut().granted = Some(ranks);
+                }
+                if state.awaits_catch_up() {
+                    gate::begin_catch_up(record);
                 }
                 draft.note(RolloutNote::Wave(self.owner, record.component));
             }

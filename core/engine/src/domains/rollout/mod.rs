@@ -276,8 +276,11 @@ impl<'w> Step<'w> {
                 }
             }
             return Some(record);
-        } else if self.unusable(state.record.target()).is_none() {
-            self.catch_up(draft, (index, state), &mut record, plan);
+        } else if self.unusable(state.record.target()).is_none()
+            && self.catch_up(draft, (index, state), &mut record, plan)
+        {
+            plan.standstill.moves();
+            return Some(record);
         }
         if state.counts.pending() + state.counts.failed > 0 {
             plan.standstill.leaves_out();
@@ -359,8 +362,8 @@ fn is_done(world: &World, state: &RolloutState) -> bool {
 }
 
 /// Whether no machine is at work for a rollout, and none can be granted.
-const fn is_idle(state: &RolloutState) -> bool {
-    state.counts.eligible == 0 && state.counts.at_work() == 0
+fn is_idle(state: &RolloutState) -> bool {
+    state.grantable() == 0 && state.counts.at_work() == 0
 }
 
 /// How many machines cannot be drained, and how many of them a batch ends without, if they are more. What goes back to a release
@@ -383,6 +386,6 @@ fn is_at_its_end(world: &World, state: &RolloutState) -> bool {
     undrained(world, state).is_none()
         && state.record.granted.is_some()
         && counts.granted == 0
-        && counts.eligible == 0
+        && state.grantable() == 0
         && counts.waiting == 0
 }

@@ -16,9 +16,6 @@ use super::{Step, wave};
 use crate::domains::draft::Draft;
 use crate::rows::fleet::RolloutState;
 
-/// A completed rollout begins anew when one in so many of its machines came since.
-const MANY_PART: u64 = 10;
-
 impl<'w> Step<'w> {
     /// Starts the rollout of a new default. Machines that are at work on the former one stay in the record until they
     /// have ended.
@@ -75,35 +72,39 @@ impl<'w> Step<'w> {
     /// before. Machines without anything that could be disrupted do not count.
     pub(super) fn came(self, state: &RolloutState) -> u32 {
         let is_gated = self.object.strategy.is_some() && !state.record.is_reverted();
-        if is_gated { state.counts.eligible.saturating_sub(state.counts.idle) } else { 0 }
+        if is_gated { state.newcomers() } else { 0 }
     }
 
     /// Whether so many machines came to a completed rollout that they go through its batches.
     pub(super) fn has_many_more(self, state: &RolloutState) -> bool {
-        let came = self.came(state);
-        came > 1 && u64::from(came) * MANY_PART > u64::from(state.counts.total())
+        self.came(state) > 0 && state.has_many_newcomers()
     }
 
-    /// Begins a completed rollout anew, at its first batch. When a gate fails, nobody falls back: the
-    /// machines that had it before came from something else than those that came since. The batches are counted on, so that
-    /// no verdict, no answer and no leave of a person is taken for that of a gate to come.
+    /// Begins a completed rollout anew: with a catch-up batch, or at its first batch if many machines came. When a gate fails,
+    /// nobody falls back: the machines that had it before came from something else than those that came since. The batches are
+    /// counted on, so that no verdict, no answer and no leave of a person is taken for that of a gate to come.
     pub(super) fn reopen(
         self,
         (index, state): (usize, &RolloutState),
         record: &mut Cow<'_, Rollout>,
         now: Timestamp,
     ) {
+        let catches_up = !state.has_many_newcomers();
         let strategy = self.object.strategy.cloned();
         let granted = wave::kept(self.world, (index, state));
         let record = record.to_mut();
         let last = record.course.as_ref().map_or(0, |course| course.batch);
         let (batch, updated_before) = (last.saturating_add(1), state.counts.updated());
-        let course =
-            |strategy| Course { batch, updated_before, batches_before: batch, ..Course::new(strategy) };
-        record.course = strategy.map(course);
+        record.course = strategy.map(|strategy| Course {
+            batch,
+            updated_before,
+            batches_before: batch,
+            catches_up,
+            ..Course::new(strategy)
+        });
         record.from = None;
         record.granted = Some(granted);
-        record.admitted_below = 0;
+        record.admitted_below = if catches_up { Rollout::EVERYBODY } else { 0 };
         record.started_at = now.whole_seconds();
         record.completed_at = None;
     }

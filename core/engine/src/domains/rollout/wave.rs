@@ -152,7 +152,7 @@ pub(super) fn next_wave(
     let counts = &state.counts;
     let is_raised = record.admitted_below > state.record.admitted_below;
     let newly_permitted = if is_raised { counts.waiting } else { 0 };
-    let candidates = counts.eligible + newly_permitted;
+    let candidates = state.grantable() + newly_permitted;
     let idle = counts.idle + newly_permitted;
     let listed = u32::try_from(Rollout::GRANTS_MAX).unwrap_or(u32::MAX);
     let unlisted = listed.saturating_sub(counts.at_work() - counts.lost);
@@ -191,6 +191,7 @@ fn pick(
     (most, idle): (u32, u32),
 ) -> Vec<Pick> {
     let mut picks: Vec<Pick> = Vec::new();
+    let mut left = state.left_of_batch();
     let below = (record.admitted_below, MachineId(0));
     let is_shared = |rank: &u32| shared.binary_search(rank).is_ok();
     let of_rank = |rank: &u32| state.waiting.range((*rank, MachineId(0))..=(*rank, MachineId(u32::MAX)));
@@ -211,7 +212,8 @@ fn pick(
         // The breaker stops what disrupts, except the way back: what it takes away may be why machines are unavailable. Nothing
         // can be disrupted on a machine that is out of service, or was never set up.
         let disrupts = || machine.was_set_up() && !machine.is_spared() && !record.goes_back();
-        if !is_candidate || (world.breaker().is_some() && disrupts()) {
+        let is_of_batch = machine.derived.out_of_service || left > 0;
+        if !is_candidate || !is_of_batch || (world.breaker().is_some() && disrupts()) {
             continue;
         }
         if machine.is_drain_held_up() && world.is_drained_for(state, machine) {
@@ -229,6 +231,7 @@ fn pick(
         }
         if room.take(world, machine, is_equal) {
             picks.push(Pick { rank, id });
+            left = left.saturating_sub(u32::from(!machine.derived.out_of_service));
             if world.is_drained_for(state, machine) {
                 room.drained.insert(id);
             }

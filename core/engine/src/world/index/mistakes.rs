@@ -50,12 +50,15 @@ impl World {
     /// Whether an edit of its selector has left a set without machines that had some: it may be a mistake. The set says so until
     /// its spec is corrected or confirmed. An edit that was made while no operator ran is not noticed.
     pub(crate) fn is_emptied(&self, owner: Owner) -> bool {
-        let Owner::Set(_) = owner else { return false };
+        // The cheap questions come first: this is asked of each set for each machine that could be changed.
+        if !matches!(owner, Owner::Set(_)) || self.members.contains_key(&owner) {
+            return false;
+        }
         let Some(Charter { meta, status, is_confirmed, .. }) = self.charter(owner) else { return false };
         let is_told = || status.conditions.iter().any(|told| told.reason == FleetReason::SetEmptied);
         let is_seen = self.set(owner).is_some_and(|set| set.reselection == Reselection::Nobody);
         let had_any = || status.rollouts.iter().any(|record| record.progress.total > 0);
-        let is_open = !is_confirmed && !meta.is_terminating() && !self.members.contains_key(&owner);
+        let is_open = !is_confirmed && !meta.is_terminating();
         is_open && (is_seen || is_told()) && had_any()
     }
 

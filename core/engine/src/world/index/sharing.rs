@@ -88,6 +88,7 @@ impl World {
             && is_open
             && !self.is_owner_paused(rollout.owner)
             && rollout.counts.room(self.failures_max()) > 0
+            && rollout.left_of_batch() > 0
             && (record.goes_back() || self.breaker().is_none())
             && self.policy_stop(machine, work).is_none()
             && self.too_disruptive(rollout, machine).is_none()

@@ -209,12 +209,12 @@ impl<'a> Truth<'a> {
 
     /// Whether as many hosts are in trouble as a reason says.
     fn is_at_limit(&self, said: Blocker, limit: u32) -> bool {
-        let (hosts, is_beyond) = match said {
-            Blocker::TooManyUnavailable { .. } => {
-                (self.unavailable, u64::from(self.unavailable) * 5 >= u64::from(limit) * 4)
-            }
-            Blocker::TooManyFailures { .. } => (self.failed, self.failed >= limit),
-            _ => (self.broken, self.broken >= limit),
+        let (hosts, is_beyond) = if matches!(said, Blocker::TooManyUnavailable { .. }) {
+            (self.unavailable, u64::from(self.unavailable) * 5 >= u64::from(limit) * 4)
+        } else if matches!(said, Blocker::TooManyFailures { .. }) {
+            (self.failed, self.failed >= limit)
+        } else {
+            (self.broken, self.broken >= limit)
         };
         hosts > 0 && is_beyond
     }

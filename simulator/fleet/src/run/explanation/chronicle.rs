@@ -246,6 +246,9 @@ fn deeds(moment: &Moment) -> Vec<String> {
     if moment.override_gates {
         deeds.push("people let rollouts go on whose gates have failed".into());
     }
+    if moment.confirm_rollouts {
+        deeds.push("people confirm the changes that wait for it".into());
+    }
     if moment.adopt {
         deeds.push("people record on the Lease that hosts may be taken over".into());
     }

@@ -78,6 +78,7 @@ impl World {
             | Event::People(_)
             | Event::Adoption
             | Event::Override
+            | Event::Confirmation
             | Event::Workload { .. }
             | Event::Certificate(_)
             | Event::Pod { .. }

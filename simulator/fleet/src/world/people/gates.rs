@@ -1,14 +1,18 @@
-//! Users who let rollouts go on in spite of a gate that has failed: they follow the advice in the operator's condition.
+//! Users who let rollouts go on: in spite of a gate that has failed, by the advice in the operator's condition, or because they mean
+//! what waits for a confirmation.
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use seaworthy_api::v1alpha1::{Condition, RESUME_ANNOTATION};
+use seaworthy_api::v1alpha1::{CONFIRM_ANNOTATION, Condition, RESUME_ANNOTATION};
 use seaworthy_kernel::Priority;
 use seaworthy_model::id::Kind;
 
 use crate::world::World;
 use crate::world::event::Event;
+
+/// What waits for a confirmation.
+const UNCONFIRMED: [&str; 3] = ["ConfirmationNeeded", "RollbackUnsafe", "SetEmptied"];
 
 /// The time between two checks.
 const LOOKS_AGAIN: Duration = Duration::from_secs(600);
@@ -16,27 +20,39 @@ const LOOKS_AGAIN: Duration = Duration::from_secs(600);
 impl World {
     /// Users let every rollout go on whose gate has failed, now and from then on.
     pub(in crate::world) fn override_gates(&mut self) {
-        for (kind, name, gate) in self.failed_gates() {
-            let now = self.queue.now();
-            let key = (kind, &*name);
-            let written = self.api_servers.home_mut().update(key, Default::default(), now, |object| {
-                object.metadata_mut().annotations.insert(RESUME_ANNOTATION.to_owned(), gate);
-            });
-            self.note(written, &name);
-        }
+        self.annotate_owners(RESUME_ANNOTATION, |_, conditions| {
+            let told = conditions.iter().find(|condition| condition.reason == "GateFailed")?;
+            Some(gate_in(&told.message)?.to_owned())
+        });
         self.queue.after(LOOKS_AGAIN, Priority::WORLD, Event::Override);
     }
 
-    /// The gates that the operator says have failed, each with its object.
-    fn failed_gates(&self) -> Vec<(Kind, Arc<str>, String)> {
+    /// Users confirm every change that waits for it, now and from then on.
+    pub(in crate::world) fn confirm_rollouts(&mut self) {
+        self.annotate_owners(CONFIRM_ANNOTATION, |generation, conditions| {
+            let is_told = conditions.iter().any(|told| UNCONFIRMED.contains(&&*told.reason));
+            is_told.then(|| generation.to_string())
+        });
+        self.queue.after(LOOKS_AGAIN, Priority::WORLD, Event::Confirmation);
+    }
+
+    /// Users annotate the owners of rollouts for which `value` says something.
+    fn annotate_owners(&mut self, annotation: &str, value: impl Fn(i64, &[Condition]) -> Option<String>) {
         let kinds = [Kind::ClusterPackageVersion, Kind::MachineComponentSet, Kind::CanaryRelease];
         let owners = kinds.map(|kind| self.api_servers.home().collection(kind).objects());
-        let gates = owners.iter().flatten().filter_map(|owner| {
+        let annotated = owners.iter().flatten().filter_map(|owner| {
             let conditions: &[Condition] = &owner.charter()?.1?.conditions;
-            let told = conditions.iter().find(|condition| condition.reason == "GateFailed")?;
-            Some((owner.kind(), Arc::clone(owner.name()), gate_in(&told.message)?.to_owned()))
+            Some((owner.kind(), Arc::clone(owner.name()), value(owner.generation(), conditions)?))
         });
-        gates.collect()
+        let annotated: Vec<(Kind, Arc<str>, String)> = annotated.collect();
+        for (kind, name, value) in annotated {
+            let now = self.queue.now();
+            let key = (kind, &*name);
+            let written = self.api_servers.home_mut().update(key, Default::default(), now, |object| {
+                object.metadata_mut().annotations.insert(annotation.to_owned(), value);
+            });
+            self.note(written, &name);
+        }
     }
 }
 

@@ -84,6 +84,9 @@ impl World {
         if moment.override_gates {
             self.override_gates();
         }
+        if moment.confirm_rollouts {
+            self.confirm_rollouts();
+        }
         for (machines, unschedulable) in [(&moment.cordon, true), (&moment.uncordon, false)] {
             for number in machines {
                 self.people_cordon(*number, unschedulable);
