@@ -153,10 +153,16 @@ impl Engine {
         domains::refusal(&self.world, owner, component)
     }
 
-    /// How many machines a change of a component of an owner reaches, and the limit, if a person has to confirm so many.
+    /// Why a person has to confirm what an owner wants of a component, as far as that shows before a rollout begins. `coming` is
+    /// how many machines do not have it yet.
     #[must_use]
-    pub fn reach(&self, owner: Owner, component: ComponentId) -> Option<FleetDetail> {
-        domains::reach(&self.world, owner, component)
+    pub fn unconfirmed(
+        &self,
+        owner: Owner,
+        component: ComponentId,
+        coming: u32,
+    ) -> Option<(FleetReason, Option<FleetDetail>)> {
+        domains::unconfirmed(&self.world, owner, component, coming)
     }
 
     /// Whether a `reconcile` at this moment could decide anything: a fact arrived or a resource became free since the

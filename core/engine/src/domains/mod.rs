@@ -29,7 +29,7 @@ use crate::world::World;
 use draft::{Draft, Order};
 use leadership::Reset;
 
-pub(crate) use rollout::{reach, refusal};
+pub(crate) use rollout::{refusal, unconfirmed};
 
 /// What has to happen to every domain at once.
 struct Domain {

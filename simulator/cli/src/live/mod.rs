@@ -60,7 +60,8 @@ enum Rollout {
     Resume(rollout::ResumeArguments),
     /// Set a component back to what worked before: the default, or that of a set or a canary.
     Undo(undo::UndoArguments),
-    /// Let a change begin that reaches more machines than `confirmAbove` allows.
+    /// Let a change begin that is rarely meant: one that reaches many machines, a selector that selects nobody any more, a way back
+    /// from a version with `rollback: Unsafe`.
     Confirm(subject::OwnerArguments),
     /// Write what a CanaryRelease has tried into the defaults, or into the set that it names.
     Promote(canary::PromoteArguments),

@@ -179,12 +179,13 @@ fn outlook(mut picture: Picture, mut subject: Subject) -> Result<Outlook, Proble
             () => batches(&picture, owner, (&subject, setting), pick.as_ref()),
         };
         let component = picture.component(&setting.name).filter(|_| refused.is_none());
-        let unconfirmed = component.and_then(|id| picture.engine().reach(owner, id));
+        let coming = u32::try_from(batches.sizes.iter().sum::<usize>()).unwrap_or(u32::MAX);
+        let unconfirmed = component.and_then(|id| picture.engine().unconfirmed(owner, id, coming));
         Planned {
             component: setting.name.clone(),
             to: setting.version.clone().unwrap_or_else(|| "nothing".to_owned()),
             refused,
-            unconfirmed: unconfirmed.map(|reach| told(FleetReason::ConfirmationNeeded, Some(reach))),
+            unconfirmed: unconfirmed.map(|(reason, detail)| told(reason, detail)),
             batches,
             is_drawn: subject.uid.is_some(),
             is_paused: picture.world().is_owner_paused(owner),

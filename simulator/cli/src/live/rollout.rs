@@ -234,7 +234,8 @@ pub(super) async fn resume(terminal: &Terminal, arguments: &ResumeArguments) -> 
 pub(super) async fn confirm(terminal: &Terminal, of: &OwnerArguments) -> Result<ExitCode, Problem> {
     let subject = of.subject(terminal).await?;
     let told = subject.status.as_ref().and_then(words::progressing);
-    let Some(told) = told.filter(|told| subject.is_taken_up() && told.reason == "ConfirmationNeeded") else {
+    let waits = |reason: &str| words::UNCONFIRMED.contains(&reason);
+    let Some(told) = told.filter(|told| subject.is_taken_up() && waits(&told.reason)) else {
         return Err(Problem("nothing waits for a confirmation".to_owned()));
     };
     let generation = subject.generation().to_string();

@@ -96,6 +96,9 @@ pub(super) fn progressing(status: &ClusterPackageVersionStatus) -> Option<&Condi
     status.conditions.iter().find(|condition| condition.r#type == "Progressing")
 }
 
+/// The reasons that `rollout confirm` ends.
+pub(super) const UNCONFIRMED: [&str; 3] = ["ConfirmationNeeded", "RollbackUnsafe", "SetEmptied"];
+
 /// The command that people use then.
 fn hint(reason: &str) -> Option<&'static str> {
     match reason {
@@ -107,7 +110,7 @@ fn hint(reason: &str) -> Option<&'static str> {
         ),
         "GateInconclusive" => Some("seaworthy rollout resume lets it go on in spite of the doubt"),
         "Paused" => Some("seaworthy rollout resume ends the pause"),
-        "ConfirmationNeeded" => Some("seaworthy rollout confirm lets it begin"),
+        reason if UNCONFIRMED.contains(&reason) => Some("seaworthy rollout confirm lets it begin"),
         _ => None,
     }
 }

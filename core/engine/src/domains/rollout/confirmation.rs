@@ -14,10 +14,29 @@ use crate::world::World;
 /// So many machines may come to any set.
 const FEW: u32 = 10;
 
-/// How many machines a change of a component of an owner reaches, if so many need the confirmation of a person.
-pub(crate) fn reach(world: &World, owner: Owner, component: ComponentId) -> Option<FleetDetail> {
-    let object = world.charter(owner)?;
-    Step { world, owner, object }.reach_of(component)
+/// Why a person would have to confirm what an owner wants of a component, as far as that shows before a rollout begins. `coming` is
+/// how many machines do not have it yet.
+pub(crate) fn unconfirmed(
+    world: &World,
+    owner: Owner,
+    component: ComponentId,
+    coming: u32,
+) -> Option<(FleetReason, Option<FleetDetail>)> {
+    let object = world.charter(owner).filter(|object| !object.is_confirmed)?;
+    let step = Step { world, owner, object };
+    if world.is_emptied(owner) {
+        return Some((FleetReason::SetEmptied, None));
+    }
+    let known = world.rollout_of(owner, component).map(|index| &world.fleet.rollouts[index]);
+    let complete = known.filter(|state| !state.superseded && !state.is_active());
+    let reach = step.beyond(component).or_else(|| step.grown(complete?, coming));
+    if let Some(reach) = reach {
+        return Some((FleetReason::ConfirmationNeeded, Some(step.told_reach(component, reach))));
+    }
+    let want = object.want(component)?;
+    let before = known.filter(|state| state.superseded).and_then(|state| state.record.from.as_ref());
+    let is_unsafe = world.goes_back_unsafely(owner, (component, want), before == Some(want));
+    is_unsafe.then_some((FleetReason::RollbackUnsafe, None))
 }
 
 impl Step<'_> {
@@ -28,7 +47,7 @@ impl Step<'_> {
 
     /// Why a completed rollout does not begin anew with the machines that came.
     pub(super) fn unconfirmed_anew(self, state: &RolloutState) -> Option<FleetReason> {
-        let grown = || self.grown(state).map(|_| FleetReason::ConfirmationNeeded);
+        let grown = || self.grown(state, self.came(state)).map(|_| FleetReason::ConfirmationNeeded);
         self.unconfirmed(state.record.component).or_else(grown)
     }
 
@@ -42,14 +61,11 @@ impl Step<'_> {
             if anew.is_some_and(|state| !self.has_many_more(state)) {
                 return None;
             }
-            let reach = self.beyond(component).or_else(|| self.grown(anew?));
+            let grown = || anew.and_then(|state| self.grown(state, self.came(state)));
+            let reach = self.beyond(component).or_else(grown);
             reach.map(|reach| self.told_reach(component, reach))
         });
         reaches.next()
-    }
-
-    fn reach_of(self, component: ComponentId) -> Option<FleetDetail> {
-        self.beyond(component).map(|reach| self.told_reach(component, reach))
     }
 
     fn told_reach(self, component: ComponentId, (machines, limit): (u32, u32)) -> FleetDetail {
@@ -58,12 +74,12 @@ impl Step<'_> {
 
     /// How many machines came to a completed rollout of a set since its selector was edited, and how many may come without a
     /// confirmation, if it is more: as many as it had. A selector that is far wider than before may be a mistake.
-    fn grown(self, state: &RolloutState) -> Option<(u32, u32)> {
+    fn grown(self, state: &RolloutState, came: u32) -> Option<(u32, u32)> {
         let Charter { status, is_confirmed, .. } = self.object;
         let is_told = status.conditions.iter().any(|told| told.reason == FleetReason::ConfirmationNeeded);
         let is_seen = self.world.set(self.owner).is_some_and(|set| set.reselection == Reselection::Others);
         let is_edited = is_seen || is_told;
-        let (came, limit) = (self.came(state), state.record.progress.total.max(FEW));
+        let limit = state.record.progress.total.max(FEW);
         let is_set = matches!(self.owner, Owner::Set(_));
         (is_set && is_edited && !is_confirmed && came > limit).then_some((came, limit))
     }

@@ -47,7 +47,7 @@ use crate::runtime::retry::{Retry, Terms};
 use crate::world::World;
 use crate::world::index::skew::Plan as Order;
 
-pub(crate) use confirmation::reach;
+pub(crate) use confirmation::unconfirmed;
 pub(super) use observe::{observe, observe_set};
 pub(crate) use skew::refusal;
 

@@ -3,6 +3,7 @@
 
 use seaworthy_model::component::Rollback;
 use seaworthy_model::id::{ComponentId, SetId, VersionId};
+use seaworthy_model::machine::Want;
 use seaworthy_model::package_version::{FleetReason, PackageVersionStatus, Rollout};
 use seaworthy_model::report::Blocker;
 use seaworthy_model::requirement::VersionNumber;
@@ -19,7 +20,8 @@ impl World {
         let component = rollout.record.component;
         let goes = machine.installed(component)?.version;
         let is_confirmed = || self.charter(rollout.owner).is_some_and(|charter| charter.is_confirmed);
-        if self.is_unsafe_way_back(&rollout.record, goes) && !is_confirmed() {
+        let record = &rollout.record;
+        if self.is_unsafe_way_back(goes, record.target(), || record.goes_back()) && !is_confirmed() {
             return Some(Blocker::RollbackUnsafe { version: goes });
         }
         self.emptied_set(component, goes).map(|set| Blocker::SetEmptied { set })
@@ -33,14 +35,28 @@ impl World {
 
     /// Whether machines with a version would go back from it to one that may not read what it has written. Numbers tell which
     /// of two versions is the older one; without them, a rollout that goes back.
-    fn is_unsafe_way_back(&self, record: &Rollout, goes: VersionId) -> bool {
-        let Some(comes) = record.target().version().filter(|comes| *comes != goes) else { return false };
+    fn is_unsafe_way_back(&self, goes: VersionId, to: &Want, goes_back: impl Fn() -> bool) -> bool {
+        let Some(comes) = to.version().filter(|comes| *comes != goes) else { return false };
         let number = |version| self.version_spec(version).and_then(|spec| VersionNumber::of(&spec.version));
         let is_back = || match (number(comes), number(goes)) {
             (Some(comes), Some(goes)) => comes < goes,
-            (None, _) | (_, None) => record.goes_back(),
+            (None, _) | (_, None) => goes_back(),
         };
         self.is_unsafe(goes) && is_back()
+    }
+
+    /// Whether a machine of an owner would have to go back so to what is wanted of a component.
+    pub(crate) fn goes_back_unsafely(
+        &self,
+        owner: Owner,
+        (component, want): (ComponentId, &Want),
+        goes_back: bool,
+    ) -> bool {
+        self.machines().map(|(_, machine)| machine).any(|machine| {
+            let goes = machine.installed(component).map(|installed| installed.version);
+            goes.is_some_and(|goes| self.is_unsafe_way_back(goes, want, || goes_back))
+                && self.governor(machine, component) == owner
+        })
     }
 
     fn is_unsafe(&self, version: VersionId) -> bool {

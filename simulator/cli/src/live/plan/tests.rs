@@ -6,6 +6,7 @@ use serde_json::json;
 
 use super::*;
 
+mod confirmation;
 mod leaving;
 
 fn read_as<T: DeserializeOwned>(value: Value) -> T {
