@@ -63,6 +63,7 @@ impl Host {
                     version,
                     release,
                     drift: Drift::NONE,
+                    restarts: None,
                 });
                 Some(Installed { version, release })
             }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::fixture::{Fixture, WEB, course, record, resume, told, want, web};
+use crate::fixture::{Fixture, WEB, course, is_change, record, resume, told, want, web};
 use seaworthy_model::detail::FleetDetail;
 use seaworthy_model::node::Health;
 use seaworthy_model::package_version::{End, FleetReason, Past};
@@ -313,6 +313,30 @@ fn the_history_tells_a_gate_that_failed_and_a_release_that_was_taken_back() {
         let history = &fixture.store.fleet.as_ref().expect("there are defaults").status.history;
         assert_eq!(history.last().map(|past| past.end), Some(end));
     }
+}
+
+/// The history says that it was replaced, and the record of the newer one which machines are at work for it still.
+#[test]
+fn a_newer_version_replaces_one_that_is_under_way() {
+    let mut fixture = Fixture::on_web_1(6, 2);
+    fixture.upgrade();
+    fixture.until_at_work(2);
+    fixture.store.defaults(vec![want(WEB, web(3))]);
+    fixture.deliver();
+    let replaced = |fixture: &Fixture| record(fixture).to == want(WEB, web(3)).want;
+    while !replaced(&fixture) {
+        let _ = fixture.turn();
+        let other = fixture.pending.iter().position(|action| !is_change(action));
+        fixture.execute_one(other.expect("the new record is written before the hosts have ended"));
+    }
+    let older = &record(&fixture).superseded[..];
+    let told: Vec<_> = older.iter().map(|older| (&older.to, older.granted.len())).collect();
+    assert_eq!(told, [(&want(WEB, web(2)).want, 2)]);
+    let history = &fixture.store.fleet.as_ref().expect("there are defaults").status.history;
+    let last = history.last().map(|past| (&past.to, past.end));
+    assert_eq!(last, Some((&want(WEB, web(2)).want, End::Superseded)));
+    fixture.pass(HOUR);
+    assert_eq!((record(&fixture).superseded.len(), fixture.web()), (0, vec![Some(3); 6]));
 }
 
 /// No Node shows that a service has ended: the gate reads the hosts.
