@@ -12,6 +12,7 @@ mod drains;
 mod epochs;
 mod foreign_requests;
 mod gate_checks;
+mod halts;
 mod harness;
 mod heal;
 mod image;

@@ -8,7 +8,7 @@ use anyhow::{Context, Result, bail, ensure};
 use serde_json::Value;
 
 /// Those that take minutes. They start first, so that none of them runs alone at the end.
-const LONGEST_FIRST: [&str; 13] = [
+const LONGEST_FIRST: [&str; 14] = [
     "storms",
     "operator_killed",
     "heal",
@@ -16,6 +16,7 @@ const LONGEST_FIRST: [&str; 13] = [
     "drains",
     "rollouts",
     "one_bad_host",
+    "halts",
     "shared_drain",
     "gate_checks",
     "conformance_host",

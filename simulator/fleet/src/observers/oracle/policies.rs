@@ -189,7 +189,8 @@ impl Policies {
             let others =
                 begun.iter().map(|work| work.host).filter(|host| *host != start.host && may_disrupt(*host));
             let others: Vec<u32> = others.collect();
-            let is_counted = begun.iter().any(|work| work.host == start.host);
+            // Who is out of service anyway takes no place, also if it was counted for earlier work.
+            let is_counted = !start.is_spared && begun.iter().any(|work| work.host == start.host);
             let count = others.len() + usize::from(is_counted);
             let most = most(known.iter(), |spec| spec.in_flight, (api, &domain))?;
             (is_counted && count > most as usize).then(|| {
