@@ -45,7 +45,9 @@ fn objection(world: &World, state: &RolloutState, new: &Rollout) -> Option<&'sta
     let course = old.course.as_ref()?;
     let Some(next) = new.course.as_ref() else { return Some("its course is lost") };
     if next.reverted_at.is_some() && course.reverted_at.is_none() {
-        let may_revert = course.strategy.on_failure == OnFailure::RollBack && next.failure.is_some();
+        let may_revert = course.strategy.on_failure == OnFailure::RollBack
+            && next.failure.is_some()
+            && course.batches_before == 0;
         return (!may_revert || new.from.is_none())
             .then_some("it is reverted, which its strategy does not say");
     }

@@ -163,7 +163,7 @@ impl End {
             Self::RolledBack
         } else if record.failed_gate().is_some() {
             Self::GateFailed
-        } else if record.completed_at.is_some() {
+        } else if record.was_complete() {
             Self::Completed
         } else {
             Self::Superseded
@@ -303,6 +303,13 @@ impl Rollout {
     #[must_use]
     pub fn is_reverted(&self) -> bool {
         self.course.as_ref().is_some_and(|course| course.reverted_at.is_some())
+    }
+
+    /// Whether it is complete, or was, and lets machines catch up that came since. A gate that has failed casts doubt on it.
+    #[must_use]
+    pub fn was_complete(&self) -> bool {
+        let catches_up = |course: &Course| course.catches_up && course.failure.is_none();
+        self.completed_at.is_some() || self.course.as_ref().is_some_and(catches_up)
     }
 
     /// Whether machines go back to what is known to work: a gate has failed, or people want what was there before.

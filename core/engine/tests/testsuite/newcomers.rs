@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use crate::fixture::{Fixture, WEB, at_once, set_of, want, web};
 use seaworthy_model::component_set::SetSpec;
-use seaworthy_model::package_version::{FleetReason, Rollout};
+use seaworthy_model::package_version::{End, FleetReason, Rollout};
 use seaworthy_model::quantity::CountOrPercent::Percent;
-use seaworthy_model::strategy::Strategy;
+use seaworthy_model::strategy::{OnFailure, Strategy};
 
 const MINUTE: Duration = Duration::from_secs(60);
 const HOUR: Duration = Duration::from_secs(3600);
@@ -30,6 +30,10 @@ fn label(fixture: &mut Fixture, machines: core::ops::Range<u32>) {
 
 fn record(fixture: &Fixture) -> &Rollout {
     &fixture.set(0).status.rollouts[0]
+}
+
+fn spec(fixture: &Fixture) -> SetSpec {
+    SetSpec::clone(fixture.set(0).spec.as_ref().expect("it is valid"))
 }
 
 fn reason(fixture: &Fixture) -> FleetReason {
@@ -110,4 +114,39 @@ fn a_catch_up_batch_without_machines_is_not_watched() {
         (12..=22).contains(&updated),
         "the first batch is 12 machines, with some of the 10 among them: {updated}"
     );
+}
+
+/// A machine that catches up does not make the others forget what they had, and what works.
+#[test]
+fn a_rollout_stays_proven_while_a_machine_catches_up() {
+    for version in [1, 3] {
+        let mut fixture = fleet(24, 20);
+        label(&mut fixture, 20..21);
+        fixture.pass(10 * MINUTE);
+        assert_eq!(reason(&fixture), FleetReason::Baking);
+        let spec = spec(&fixture);
+        fixture.apply_set(0, "blue", SetSpec { components: vec![want(WEB, web(version))], ..spec });
+        fixture.pass(5 * MINUTE);
+        let record = record(&fixture);
+        if version == 1 {
+            assert_eq!((updated(&fixture), record.course.as_ref()), (0, None), "the way back has no gates");
+        } else {
+            assert_eq!(record.from, Some(want(WEB, web(2)).want));
+        }
+        let past = fixture.set(0).status.history.last().expect("it was replaced");
+        assert_eq!(past.end, End::Completed);
+    }
+}
+
+/// Those that catch up came from something else than the others.
+#[test]
+fn nobody_falls_back_because_of_a_machine_that_catches_up() {
+    let mut fixture = fleet(24, 20);
+    let mut spec = spec(&fixture);
+    spec.strategy.on_failure = OnFailure::RollBack;
+    fixture.apply_set(0, "blue", spec);
+    fixture.host(20).broken = vec![web(2)];
+    label(&mut fixture, 20..21);
+    fixture.pass(2 * HOUR);
+    assert_eq!((updated(&fixture), reason(&fixture)), (20, FleetReason::GateFailed));
 }

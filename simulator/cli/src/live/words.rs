@@ -41,6 +41,7 @@ fn batch(course: &CourseStatus) -> String {
     match (course.batch, &course.failed_gate) {
         (0, _) => "before its first batch".to_owned(),
         (batch, Some(_)) => format!("stopped by the gate after batch {batch}"),
+        (batch, None) if course.catches_up => format!("batch {batch}, of machines that came later"),
         (batch, None) => format!("batch {batch}, up to {}", end_of(course, batch)),
     }
 }

@@ -77,7 +77,7 @@ impl<'w> Step<'w> {
     /// Whether a component is being installed on machines that lack it: on most of the fleet, as far as is known.
     fn is_on_its_way(self, component: ComponentId) -> bool {
         let was_there = |state: &RolloutState| {
-            let proven = state.record.completed_at.map(|_| state.record.target());
+            let proven = Some(state.record.target()).filter(|_| state.record.was_complete());
             let wants = state.record.from.iter().chain(proven);
             wants.last().is_some_and(|want| *want != Want::Absent)
         };

@@ -62,7 +62,7 @@ impl Step<'_> {
             return Some(skew::Step { component: setting.component, before: Vec::new(), after });
         };
         let record = &state.record;
-        if !state.superseded && !state.is_active() {
+        if !state.superseded && record.was_complete() {
             return None;
         }
         let overtaken = state.superseded.then_some(&record.to);

@@ -102,7 +102,8 @@ impl<'w> Step<'w> {
             catches_up,
             ..Course::new(strategy)
         });
-        record.from = None;
+        // Those that catch up leave what is known of the others as it is.
+        record.from = record.from.take().filter(|from| catches_up && *from != record.to);
         record.granted = Some(granted);
         record.admitted_below = if catches_up { Rollout::EVERYBODY } else { 0 };
         record.started_at = now.whole_seconds();
@@ -203,6 +204,6 @@ impl<'w> Step<'w> {
     fn is_proven(self, rollout: &RolloutState) -> bool {
         let RolloutState { record, counts, .. } = rollout;
         let works = || counts.done > 0 && self.world.failed_on(rollout) < self.world.failures_max();
-        record.completed_at.is_some() && !record.is_reverted() && (record.to == Want::Absent || works())
+        record.was_complete() && !record.is_reverted() && (record.to == Want::Absent || works())
     }
 }

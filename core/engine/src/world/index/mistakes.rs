@@ -27,10 +27,12 @@ impl World {
         self.emptied_set(component, goes).map(|set| Blocker::SetEmptied { set })
     }
 
-    /// Whether a rollout that goes back by itself may do so: not from a version whose `rollback` is `Unsafe`.
+    /// Whether a rollout may go back by itself: not from a version whose `rollback` is `Unsafe`, and not after it was complete. The
+    /// machines that came since had something else before than the others.
     pub(crate) fn may_revert(&self, record: &Rollout) -> bool {
         let goes = record.to.version().filter(|goes| self.is_unsafe(*goes));
-        record.from.is_some() && goes.is_none()
+        let is_anew = record.course.as_ref().is_some_and(|course| course.batches_before > 0);
+        record.from.is_some() && goes.is_none() && !is_anew
     }
 
     /// Whether machines with a version would go back from it to one that may not read what it has written. Numbers tell which

@@ -87,7 +87,10 @@ fn ends(subject: &Subject, setting: &ComponentSetting) -> Vec<CountOrPercent> {
     let rollout = rollouts.iter().find(|rollout| rollout.component == setting.name);
     let is_it = |want: &WantStatus| want.version == setting.version && want.parameters == setting.parameters;
     let works = rollout.and_then(|rollout| {
-        let proven = rollout.completed_at.is_some() && rollout.updated > 0 && rollout.failed == 0;
+        let catches_up =
+            rollout.course.as_ref().is_some_and(|course| course.catches_up && course.failed_gate.is_none());
+        let was_complete = rollout.completed_at.is_some() || catches_up;
+        let proven = was_complete && rollout.updated > 0 && rollout.failed == 0;
         if proven { Some(&rollout.to) } else { rollout.from.as_ref() }
     });
     match &subject.strategy {
