@@ -67,10 +67,12 @@ pub(super) struct Known {
 impl Known {
     /// Adds what a record says beyond what is known. A record that a cache serves late says less, and adds nothing.
     pub(super) fn follow(&mut self, marks: &mut Vec<Mark>, at: Millis, record: &Record) {
-        let Some(course) = record.course.as_ref().filter(|course| course.batch >= self.batch) else { return };
+        // A rollout that begins anew has no batch at first.
+        let is_told = |course: &&Course| course.batch >= self.batch && course.batch > course.batches_before;
+        let Some(course) = record.course.as_ref().filter(is_told) else { return };
         let mut mark = |batch: u32, what, evidence| marks.push(Mark { at, batch, what, evidence });
         if course.batch > self.batch {
-            if self.batch > 0 {
+            if self.batch > 0 && !self.completed {
                 let ended = if self.failed { Milestone::Overridden } else { Milestone::Passed };
                 mark(self.batch, ended, None);
             }
@@ -106,4 +108,53 @@ impl Known {
 
 const fn has_passed_all(record: &Record, course: &Course) -> bool {
     record.completed_at.is_some() && course.batch > 0 && course.failure.is_none()
+}
+
+#[cfg(test)]
+mod tests {
+    use seaworthy_model::id::ComponentId;
+    use seaworthy_model::machine::Want;
+    use seaworthy_model::package_version::Progress;
+    use seaworthy_model::strategy::Strategy;
+    use seaworthy_model::time::Timestamp;
+
+    use super::*;
+
+    /// Two batches, and later one for a machine that catches up. Beginning anew is no batch.
+    #[test]
+    fn a_batch_is_told_once_it_has_machines() {
+        let strategy = || Course::new(Strategy::default());
+        let mut record = Record {
+            component: ComponentId(0),
+            generation: 1,
+            from: None,
+            to: Want::Absent,
+            admitted_below: 0,
+            granted: None,
+            superseded: Vec::new(),
+            course: None,
+            cause: None,
+            by: None,
+            progress: Progress::default(),
+            started_at: Timestamp::ZERO,
+            completed_at: None,
+        };
+        let (mut known, mut marks) = (Known::default(), Vec::new());
+        let anew = |batch| Course { batch, batches_before: 3, catches_up: true, ..strategy() };
+        for (course, completed_at) in [
+            (strategy(), None),
+            (Course { batch: 1, ..strategy() }, None),
+            (Course { batch: 2, ..strategy() }, None),
+            (Course { batch: 2, ..strategy() }, Some(Timestamp::ZERO)),
+            (anew(3), None),
+            (anew(4), None),
+            (anew(4), Some(Timestamp::ZERO)),
+        ] {
+            (record.course, record.completed_at) = (Some(course), completed_at);
+            known.follow(&mut marks, 0, &record);
+        }
+        let told: Vec<_> = marks.iter().map(|mark| (mark.batch, mark.what.name())).collect();
+        let each = |batch| [(batch, "began"), (batch, "passed")];
+        assert_eq!(told, [each(1), each(2), each(4)].concat());
+    }
 }
