@@ -17,6 +17,8 @@ struct Change {
     release: ReleaseId,
     /// When that was first ordered.
     began: Timestamp,
+    /// Whether the machine had become available only a short time before.
+    is_unsteady: bool,
 }
 
 impl Changes {
@@ -25,9 +27,9 @@ impl Changes {
         &mut self,
         (component, machine): (ComponentId, MachineId),
         release: ReleaseId,
-        now: Timestamp,
+        (now, is_unsteady): (Timestamp, bool),
     ) {
-        let new = Change { release, began: now };
+        let new = Change { release, began: now, is_unsteady };
         let change = self.0.entry((component, machine)).or_insert(new);
         if change.release != release {
             *change = new;
@@ -37,6 +39,11 @@ impl Changes {
     /// When the last change of a component of a machine began, as far as is known.
     pub(crate) fn began(&self, component: ComponentId, machine: MachineId) -> Option<Timestamp> {
         Some(self.0.get(&(component, machine))?.began)
+    }
+
+    /// Whether a machine is known to have become available only a short time before the last change of a component began.
+    pub(crate) fn was_unsteady(&self, component: ComponentId, machine: MachineId) -> bool {
+        self.0.get(&(component, machine)).is_some_and(|change| change.is_unsteady)
     }
 
     /// Whether any change of a component is known that began since then.

@@ -297,7 +297,11 @@ impl Step<'_> {
     ) -> bool {
         let component = record.component;
         // Work on a machine may be why it is not available; it is no reason why a service does not run.
-        let is_away = !machine.is_unresolved() && onset(machine).is_some_and(|at| at > since());
+        // Most machines that catch up come late because they come and go, with this release or another one.
+        let catches_up = record.course.as_ref().is_some_and(|course| course.catches_up);
+        let comes_and_goes = catches_up && self.world.changes.was_unsteady(component, id);
+        let is_away =
+            !machine.is_unresolved() && !comes_and_goes && onset(machine).is_some_and(|at| at > since());
         let installed = || machine.installed(component).map(|installed| installed.release);
         is_away
             || machine.is_service_wrong(component)

@@ -26,7 +26,9 @@ pub(super) fn verdict(course: &Course, evidence: &Evidence) -> Verdict {
     let tolerance = course.strategy.tolerance_of(evidence.changed);
     let expected = expected(evidence);
     let beyond = (wrong + 1).saturating_sub(tolerance);
-    let is_telling = wrong * 2 > evidence.changed || is_beyond_chance(beyond, expected);
+    // One machine that catches up was often in trouble before, and most others have run the version for long.
+    let is_most = wrong * 2 > evidence.changed && !(course.catches_up && wrong == 1);
+    let is_telling = is_most || is_beyond_chance(beyond, expected);
     if failed >= tolerance || (beyond > 0 && is_telling) {
         Verdict::Fail
     } else if u64::from(beyond) * 1000 > expected || is_silent(evidence) {
@@ -82,6 +84,17 @@ mod tests {
         let course = Course::new(Strategy::default());
         assert_eq!(verdict(&course, &evidence(1, 1, (9_999, 200))), Verdict::Fail);
         assert_eq!(verdict(&course, &evidence(1, 0, (9_999, 200))), Verdict::Pass);
+    }
+
+    /// Where one in fifty is down anyway, it may be chance. Where nobody is, or if two are down, it is none.
+    #[test]
+    fn one_machine_that_catches_up_is_compared_with_the_others() {
+        let course = Course { catches_up: true, ..Course::new(Strategy::default()) };
+        assert_eq!(verdict(&course, &evidence(1, 1, (9_999, 200))), Verdict::Inconclusive);
+        assert_eq!(verdict(&course, &evidence(1, 1, (9_999, 0))), Verdict::Fail);
+        assert_eq!(verdict(&course, &evidence(2, 2, (9_999, 200))), Verdict::Fail);
+        let failed = Evidence { failed: 1, ..evidence(1, 0, (9_999, 200)) };
+        assert_eq!(verdict(&course, &failed), Verdict::Fail);
     }
 
     #[test]

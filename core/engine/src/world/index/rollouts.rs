@@ -5,6 +5,7 @@
 
 use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
+use core::time::Duration;
 
 use seaworthy_model::id::{ComponentId, MachineId};
 use seaworthy_model::lease::Epoch;
@@ -18,6 +19,9 @@ use crate::rows::set::{Charter, Owner};
 use crate::rows::standing::{Derived, Standing};
 use crate::runtime::queue::Priority;
 use crate::world::World;
+
+/// A Node that has been ready for so long is not one of those that come and go.
+const STEADY_AFTER: Duration = Duration::from_secs(3600);
 
 /// The machines that are requeued after a change of the rollouts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -137,7 +141,9 @@ impl World {
         let is_same =
             self.machine(id).installed(component).is_some_and(|installed| installed.release == new.release);
         if !is_same && self.has_gates(component) {
-            self.changes.begins((component, id), new.release, self.now);
+            let node = self.machine(id).node.as_ref();
+            let is_unsteady = node.is_some_and(|node| self.now < node.since + STEADY_AFTER);
+            self.changes.begins((component, id), new.release, (self.now, is_unsteady));
         }
     }
 
