@@ -2,31 +2,22 @@
 
 use std::time::Duration;
 
-use crate::fixture::{Fixture, WEB, set_of, want, web};
+use crate::fixture::{Fixture, WEB, at_once, set_of, want, web};
 use seaworthy_engine::Owner;
 use seaworthy_model::component_set::SetSpec;
 use seaworthy_model::detail::FleetDetail;
 use seaworthy_model::event::Observation;
 use seaworthy_model::id::{Named, NamedId, SetId};
 use seaworthy_model::package_version::{FleetCondition, FleetReason};
-use seaworthy_model::quantity::CountOrPercent::{Count, Percent};
-use seaworthy_model::strategy::{OnFailure, Strategy};
+use seaworthy_model::quantity::CountOrPercent::Count;
+use seaworthy_model::strategy::Strategy;
 
-const SECOND: Duration = Duration::from_secs(1);
 const HOUR: Duration = Duration::from_secs(3600);
 const BLUE: Owner = Owner::Set(SetId(0));
 
 /// Everybody at once, if it is for at most two machines.
 fn careful() -> Strategy {
-    Strategy {
-        batches: vec![Percent(100)],
-        first_bake: SECOND,
-        bake: SECOND,
-        tolerance: None,
-        on_failure: OnFailure::Pause,
-        confirm_above: Some(Count(2)),
-        ..Strategy::default()
-    }
+    Strategy { confirm_above: Some(Count(2)), ..at_once() }
 }
 
 fn updated(fixture: &Fixture) -> usize {
