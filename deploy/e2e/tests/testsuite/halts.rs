@@ -51,8 +51,12 @@ fn kill_switch(fleet: &Fleet<'_>, nodes: &mut Nodes) -> Result<()> {
     let told = applied.elapsed();
     let settings = nodes.defaults()["spec"]["components"].as_array().context("no components")?;
     let kubelet = settings.iter().find(|setting| setting["name"] == "kubelet").context("no kubelet")?;
-    let left = left(fleet, "1.36.3-1")?;
-    let pinned = left.last().context("all were changed before the kill switch was thrown")?;
+    // What has begun is finished, so the machine is one where nothing has.
+    let touched = begun(&before, journals(world)?)?;
+    let mut untouched = world.hosts().map(seaworthy_e2e::Host::name);
+    let pinned = untouched
+        .find(|name| !touched.iter().any(|(_, host)| host == name))
+        .context("all were begun before the kill switch was thrown")?;
     let patch = |pins: Value| {
         let patch = json!({"spec": {"components": pins}}).to_string();
         world.kubectl(["patch", "machine", pinned, "--type=merge", "-p", &patch])
@@ -174,13 +178,6 @@ fn release(fleet: &Fleet<'_>, version: &str) -> Result<Component> {
 /// Those that have this kubelet.
 fn changed(fleet: &Fleet<'_>, version: &str) -> Result<Vec<String>> {
     nodes::with(fleet, "kubelet", version)
-}
-
-/// Those that do not.
-fn left(fleet: &Fleet<'_>, version: &str) -> Result<Vec<String>> {
-    let changed = changed(fleet, version)?;
-    let names = fleet.world().hosts().map(|host| host.name().to_owned());
-    Ok(names.filter(|name| !changed.contains(name)).collect())
 }
 
 /// When something was begun since then, in milliseconds since the Unix epoch, and on which host.

@@ -2,12 +2,14 @@
 //! back without them. People use `seaworthy` at a terminal.
 
 use anyhow::{Context, Result, bail, ensure};
-use seaworthy_e2e::{Fleet, Host, Nodes, Purpose, nodes, scenario_for};
+use seaworthy_e2e::{Component, Fleet, Host, Nodes, Purpose, nodes, scenario_for};
 use serde_json::{Value, json};
 
 /// The version that every node begins with, and a newer one.
 const OLD: &str = "1.36.1";
 const NEW: &str = "1.36.3";
+/// The newer one under another name: a release that no node has had.
+const NEXT: &str = "1.36.3-1";
 
 #[test]
 fn gates_stop_a_rollout_and_take_a_release_back() -> Result<()> {
@@ -47,12 +49,13 @@ fn gates_stop_a_rollout_and_take_a_release_back() -> Result<()> {
         })?;
         fleet.scene("a node goes down after its upgrade: it gets back what it had", |fleet| {
             nodes.set(fleet, "strategy", strategy("RollBack"))?;
-            nodes.want(fleet, "kubelet", OLD)?;
+            let next = Component::read("kubelet")?.at(NEW).served_by(fleet.world().artefacts())?.at(NEXT);
+            nodes.want_all(fleet, &[next])?;
             let first = changed_first(fleet, &nodes)?;
             cut_off(first)?;
             stops_with(fleet, "RolledBack")?;
             reconnect(first)?;
-            fleet.eventually("the old kubelet everywhere", || {
+            fleet.eventually("the former kubelet everywhere", || {
                 ensure!(with(fleet, NEW)?.len() == 3, "{:?}", with(fleet, NEW)?);
                 Ok(())
             })?;
