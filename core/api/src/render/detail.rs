@@ -93,7 +93,9 @@ pub(crate) fn fleet_detail(detail: &FleetDetail) -> Cow<'_, str> {
             let then = if *is_last { THEN_COMPLETE } else { THEN_NEXT };
             format!("{}{UNTIL}{}{then}", gate_name(gate), rfc3339::format(*until)).into()
         }
-        FleetDetail::Gate(gate, evidence) => format!("{}: {}", gate_name(gate), in_numbers(evidence)).into(),
+        FleetDetail::Gate(gate, evidence) => {
+            format!("{}: {}", gate_name(gate), self::evidence(evidence)).into()
+        }
         FleetDetail::Unanswered(gate, check, why) => {
             format!("{}: {}: {}", gate_name(gate), unanswered(*check), silence(why)).into()
         }
@@ -137,7 +139,9 @@ fn gate_name(gate: &GateName) -> String {
     format!("{}/{}/{}", gate.component, gate.generation, gate.batch)
 }
 
-fn in_numbers(evidence: &Evidence) -> String {
+/// What the evidence of a gate says.
+#[must_use]
+pub fn evidence(evidence: &Evidence) -> String {
     let Evidence { changed, failed, unavailable, silent, untouched, untouched_unavailable, .. } = evidence;
     let mut words = format!(
         "{changed} changed, {failed} failed, {unavailable} went down, {silent} silent; of {untouched} others \

@@ -23,7 +23,7 @@ pub(crate) mod words;
 pub use blocker::{Explanation, blocker, subject};
 pub(crate) use certificate::{approval, certificate_request, event};
 pub use default_status::default_status;
-pub use detail::detail;
+pub use detail::{detail, evidence};
 pub use lease::lease;
 pub use news::{News, fleet_news, machine_news, news_event, version_news};
 pub use policy::{policy_news, policy_status};

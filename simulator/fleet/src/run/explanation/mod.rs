@@ -11,6 +11,7 @@ use seaworthy_kernel::Timestamp;
 use seaworthy_model::id::{StoreId, VersionId};
 use seaworthy_model::machine::Want;
 use seaworthy_model::report::Subject;
+use seaworthy_model::strategy::Course;
 
 pub use chronicle::{Chronicle, Line};
 pub use version::explain_version;
@@ -155,7 +156,8 @@ impl Teller<'_> {
                 Owner::Set(_) | Owner::Canary(_) => format!(" by {}", self.set(rollout.owner)),
             };
             let standing = standing_words(self.machine.standing(index));
-            format!("{component} to {}{whose}, {state}: {standing}", self.want(&record.to))
+            let gate = record.course.as_ref().map(failed_gate).unwrap_or_default();
+            format!("{component} to {}{whose}, {state}{gate}: {standing}", self.want(&record.to))
         });
         lines.collect()
     }
@@ -233,6 +235,13 @@ impl Teller<'_> {
         );
         lines
     }
+}
+
+/// The gate that a rollout has failed, and by which evidence.
+fn failed_gate(course: &Course) -> String {
+    let Some(failure) = course.failure else { return String::new() };
+    let (batch, evidence) = (course.batch, render::evidence(&failure.evidence));
+    format!(", failed the gate after batch {batch} at {}: {evidence}", since_start(failure.at))
 }
 
 const fn standing_words(standing: Standing) -> &'static str {
