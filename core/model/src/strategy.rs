@@ -139,11 +139,12 @@ pub struct Course {
     pub done_at: Option<Timestamp>,
     /// The gate that has failed, if one has.
     pub failure: Option<GateFailure>,
-    /// How many machines had gone wrong when people last let the rollout go on in spite of a gate: later gates do not count
-    /// them again.
+    /// How many machines had gone wrong when people last let the rollout go on in spite of a gate, or had failed when it began
+    /// anew: later gates do not count them again.
     pub excused: u32,
-    /// How many machines had what the rollout brings when it began anew, after it was complete: its gates watch the others.
-    pub updated_before: u32,
+    /// How many machines had what the rollout brings, or had failed to get it, when it began anew after it was complete: its
+    /// gates watch the others.
+    pub judged_before: u32,
     /// The number of the last batch before it began anew.
     pub batches_before: u32,
     /// Whether it began anew for a few machines that came since it was complete: they are one batch, a catch-up batch.
@@ -162,7 +163,7 @@ impl Course {
             done_at: None,
             failure: None,
             excused: 0,
-            updated_before: 0,
+            judged_before: 0,
             batches_before: 0,
             catches_up: false,
             reverted_at: None,

@@ -162,7 +162,7 @@ pub(super) fn course(read: &v1alpha1::CourseStatus) -> Option<Course> {
             None => None,
         },
         excused: u32::try_from(read.excused).ok()?,
-        updated_before: u32::try_from(read.updated_before).ok()?,
+        judged_before: u32::try_from(read.judged_before).ok()?,
         batches_before: u32::try_from(read.batches_before).ok()?,
         catches_up: read.catches_up,
         reverted_at: time(&read.reverted_at)?,

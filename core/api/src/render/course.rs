@@ -16,7 +16,7 @@ pub(super) fn course(course: &Course) -> v1alpha1::CourseStatus {
         done_at: course.done_at.map(|at| at.whole_seconds().into()),
         failed_gate: course.failure.as_ref().map(failure),
         excused: i64::from(course.excused),
-        updated_before: i64::from(course.updated_before),
+        judged_before: i64::from(course.judged_before),
         batches_before: i64::from(course.batches_before),
         catches_up: course.catches_up,
         reverted_at: course.reverted_at.map(|at| at.whole_seconds().into()),

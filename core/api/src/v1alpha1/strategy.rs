@@ -198,14 +198,15 @@ pub struct CourseStatus {
     /// The gate that has failed, if one has.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failed_gate: Option<GateStatus>,
-    /// How many machines had gone wrong when a person last let it go on in spite of a gate.
+    /// How many machines had gone wrong when a person last let it go on in spite of a gate, or had failed when it began anew.
     #[serde(default, skip_serializing_if = "is_zero")]
     #[cfg_attr(feature = "crd", schemars(range(min = 0, max = 4_294_967_295_i64)))]
     pub excused: i64,
-    /// How many machines had what the rollout brings when it began anew, after it was complete: its gates watch the others.
+    /// How many machines had what the rollout brings, or had failed to get it, when it began anew after it was complete: its
+    /// gates watch the others.
     #[serde(default, skip_serializing_if = "is_zero")]
     #[cfg_attr(feature = "crd", schemars(range(min = 0, max = 4_294_967_295_i64)))]
-    pub updated_before: i64,
+    pub judged_before: i64,
     /// The number of the last batch before it began anew.
     #[serde(default, skip_serializing_if = "is_zero")]
     #[cfg_attr(feature = "crd", schemars(range(min = 0, max = 4_294_967_295_i64)))]

@@ -341,7 +341,7 @@ fn any_course(numbers: &[i64], word: &dyn Fn(usize) -> String) -> v1alpha1::Cour
         done_at: None,
         failed_gate: None,
         excused: numbers[1],
-        updated_before: numbers[0],
+        judged_before: numbers[0],
         batches_before: numbers[1],
         catches_up: numbers[0] % 2 == 0,
         reverted_at: Some((*word(6)).into()),

@@ -37,7 +37,7 @@ impl RolloutState {
             return 0;
         }
         let taken = self.counts.updated() + self.counts.failed + self.counts.at_work();
-        self.most_of_catch_up().saturating_sub(taken.saturating_sub(course.updated_before))
+        self.most_of_catch_up().saturating_sub(taken.saturating_sub(course.judged_before))
     }
 
     /// How many machines could be granted now, as far as the present batch takes them.

@@ -46,12 +46,6 @@ impl Changes {
         self.0.get(&(component, machine)).is_some_and(|change| change.is_unsteady)
     }
 
-    /// Whether any change of a component is known that began since then.
-    pub(crate) fn knows_any(&self, component: ComponentId, since: Timestamp) -> bool {
-        let all = (component, MachineId(0))..=(component, MachineId(u32::MAX));
-        self.0.range(all).any(|(_, change)| change.began >= since)
-    }
-
     /// Forgets the changes of all components but these.
     pub(crate) fn keep(&mut self, is_kept: impl Fn(ComponentId) -> bool) {
         self.0.retain(|(component, _), _| is_kept(*component));

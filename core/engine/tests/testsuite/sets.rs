@@ -207,7 +207,7 @@ fn many_machines_that_come_to_a_set_go_through_its_gates() {
     assert!((1..=3).contains(&failed), "{failed} machines were harmed");
     let course = record.course.as_ref().expect("it has a strategy");
     assert!(course.batch > 2, "no gate has the number of another: {}", course.batch);
-    assert_eq!(course.updated_before, 1);
+    assert_eq!(course.judged_before, 1);
     assert_eq!(fixture.set(0).status.conditions[0].reason, FleetReason::GateFailed);
     assert_eq!(fixture.web()[0], Some(2), "what worked before stays");
 }

@@ -98,9 +98,9 @@ pub(crate) fn course() -> impl Strategy<Value = Course> {
     let times = (option::of(instant()), option::of(instant()));
     (strategy(), (any::<[u32; 4]>(), any::<bool>()), times, option::of(failure)).prop_map(
         |(strategy, (numbers, catches_up), (done_at, reverted_at), failure)| {
-            let [batch, excused, updated_before, batches_before] = numbers;
+            let [batch, excused, judged_before, batches_before] = numbers;
             let course = Course::new(strategy);
-            let course = Course { batch, excused, updated_before, batches_before, catches_up, ..course };
+            let course = Course { batch, excused, judged_before, batches_before, catches_up, ..course };
             Course { done_at, failure, reverted_at, ..course }
         },
     )

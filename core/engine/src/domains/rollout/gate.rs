@@ -60,7 +60,7 @@ impl Step<'_> {
             || self.world.fallen() > 0
             || !self.world.repairs.is_empty()
             || self.world.restarts.may_tell();
-        if !is_baked && !may_differ {
+        if state.awaits_catch_up() || (!is_baked && !may_differ) {
             return self.wait_for_batch(draft, (state, course), record, plan);
         }
         if let Some(until) = bakes_until.filter(|_| is_baked)
@@ -270,21 +270,15 @@ impl Step<'_> {
             }
         }
         evidence.unavailable -= suspects.charged_to_others(began);
-        let before = state.record.course.as_ref().map_or(0, |course| course.updated_before);
-        // A new engine knows of no changes: then a number has to do.
-        if before > 0 && !self.world.changes.knows_any(component, began) {
-            let before = before.min(evidence.changed.saturating_sub(evidence.wrong()));
-            evidence.changed -= before;
-            evidence.untouched += before;
-        }
         evidence
     }
 
-    /// Tells the machines that had what a rollout brings when it began anew, as far as it is known which these are.
+    /// Tells the machines that had what a rollout brings when it began anew. An engine that has taken over since does not know
+    /// which these are. It judges all that have it together: what few of them show is lost in what chance does to the others.
     fn had_it_before(self, record: &Rollout) -> impl Fn(MachineId) -> bool {
         let (component, began, changes) = (record.component, record.started_at, &self.world.changes);
-        let any_had_it = record.course.as_ref().is_some_and(|course| course.updated_before > 0);
-        let is_known = any_had_it && changes.knows_any(component, began);
+        let any_had_it = record.course.as_ref().is_some_and(|course| course.judged_before > 0);
+        let is_known = any_had_it && self.world.leadership.began_at <= began;
         move |id| is_known && changes.began(component, id).is_none_or(|changed| changed < began)
     }
 

@@ -349,10 +349,11 @@ impl<'w> Step<'w> {
     }
 }
 
-/// Whether every machine that can be worked on has the new version.
+/// Whether every machine that can be worked on has the new version. What gates have tolerated does not keep a rollout open: who
+/// comes later has a gate to pass.
 fn is_complete(world: &World, state: &RolloutState) -> bool {
     is_at_its_end(world, state)
-        && state.counts.failed == 0
+        && (state.counts.failed == 0 || has_gates(state))
         && state.record.admitted_below == Rollout::EVERYBODY
 }
 

@@ -94,10 +94,11 @@ impl<'w> Step<'w> {
         let granted = wave::kept(self.world, (index, state));
         let record = record.to_mut();
         let last = record.course.as_ref().map_or(0, |course| course.batch);
-        let (batch, updated_before) = (last.saturating_add(1), state.counts.updated());
+        let batch = last.saturating_add(1);
         record.course = strategy.map(|strategy| Course {
             batch,
-            updated_before,
+            excused: state.counts.failed,
+            judged_before: state.counts.updated() + state.counts.failed,
             batches_before: batch,
             catches_up,
             ..Course::new(strategy)
