@@ -56,3 +56,17 @@ fn a_version_that_was_deleted_names_who_still_uses_it() {
     assert!(told(&new, "used by").contains("and 20 more"), "{new:?}");
     assert_eq!(explain_version(&world, "webd-9.9.9"), None);
 }
+
+const LATE_FAILURE: &str = include_str!("../../../../../scenarios/fast/gate_stops_a_late_failure.yaml");
+
+#[test]
+fn a_gate_that_has_failed_is_explained_by_its_evidence() {
+    let scenario = Arc::new(Scenario::read("gate_stops_a_late_failure.yaml", LATE_FAILURE).unwrap());
+    let mut world = begin(scenario, Options::default());
+    let mut chronicle = Chronicle::new(&world, []);
+    chronicle.follow(&mut world, START + Duration::from_secs(3 * 3_600));
+    let rollouts = told(&explain(&world, "m-00000").unwrap(), "rollouts");
+    for expected in ["under way, failed the gate after batch ", " changed, ", " went down"] {
+        assert!(rollouts.contains(expected), "{expected}: {rollouts}");
+    }
+}
