@@ -156,7 +156,7 @@ impl Teller<'_> {
                 Owner::Set(_) | Owner::Canary(_) => format!(" by {}", self.set(rollout.owner)),
             };
             let standing = standing_words(self.machine.standing(index));
-            let gate = record.course.as_ref().map(failed_gate).unwrap_or_default();
+            let gate = record.course.as_ref().map(gate_words).unwrap_or_default();
             format!("{component} to {}{whose}, {state}{gate}: {standing}", self.want(&record.to))
         });
         lines.collect()
@@ -238,7 +238,7 @@ impl Teller<'_> {
 }
 
 /// The gate that a rollout has failed, and by which evidence.
-fn failed_gate(course: &Course) -> String {
+fn gate_words(course: &Course) -> String {
     let Some(failure) = course.failure else { return String::new() };
     let (batch, evidence) = (course.batch, render::evidence(&failure.evidence));
     format!(", failed the gate after batch {batch} at {}: {evidence}", since_start(failure.at))

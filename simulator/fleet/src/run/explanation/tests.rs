@@ -17,10 +17,14 @@ fn told(explanation: &Explanation, heading: &str) -> String {
         .join("; ")
 }
 
+/// The beginning of a scenario.
+fn world(scenario: &str) -> World {
+    begin(Arc::new(Scenario::read("a.yaml", scenario).unwrap()), Options::default())
+}
+
 #[test]
 fn a_machine_is_explained_by_the_reasons_of_the_engine() {
-    let scenario = Arc::new(Scenario::read("zone_lost.yaml", ZONE_LOST).unwrap());
-    let mut world = begin(scenario, Options::default());
+    let mut world = world(ZONE_LOST);
     assert_eq!(explain(&world, "m-00002"), None, "no operator yet");
     let mut chronicle = Chronicle::new(&world, [2]);
     chronicle.follow(&mut world, START + Duration::from_secs(7_200 + 1_200));
@@ -43,8 +47,7 @@ const VERSIONS_DELETED: &str = include_str!("../../../../../scenarios/fast/versi
 
 #[test]
 fn a_version_that_was_deleted_names_who_still_uses_it() {
-    let scenario = Arc::new(Scenario::read("versions_deleted.yaml", VERSIONS_DELETED).unwrap());
-    let mut world = begin(scenario, Options::default());
+    let mut world = world(VERSIONS_DELETED);
     let mut chronicle = Chronicle::new(&world, []);
     chronicle.follow(&mut world, START + Duration::from_secs(2 * 3_600));
     let old = explain_version(&world, "webd-1.0.0").unwrap();
@@ -61,8 +64,7 @@ const LATE_FAILURE: &str = include_str!("../../../../../scenarios/fast/gate_stop
 
 #[test]
 fn a_gate_that_has_failed_is_explained_by_its_evidence() {
-    let scenario = Arc::new(Scenario::read("gate_stops_a_late_failure.yaml", LATE_FAILURE).unwrap());
-    let mut world = begin(scenario, Options::default());
+    let mut world = world(LATE_FAILURE);
     let mut chronicle = Chronicle::new(&world, []);
     chronicle.follow(&mut world, START + Duration::from_secs(3 * 3_600));
     let rollouts = told(&explain(&world, "m-00000").unwrap(), "rollouts");
